@@ -1,17 +1,20 @@
 /* See fold.h for the rules. Cost: for each frame one hash lookup, and one step up for the call counts. At a
- * thread's end: two steps for each node. */
+ * thread's end: settle_claims.h. */
 #include "fold.h"
 #include "fold_gaps.h"
 #include "base/smaller.h"
 
-void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns)
+void fold_thread_begin(struct fold_thread *thread, arena_ref root, const struct fold_clocks *clocks)
 {
+    uint64_t delay_ns = clocks->delay_ns == FOLD_NO_DELAY ? 0 : clocks->delay_ns;
     *thread = (struct fold_thread){.root = root,
                                    .node = root,
-                                   .time_ns = time_ns,
-                                   .cpu_clock_ns = cpu_clock_ns,
-                                   .begin_ns = time_ns,
-                                   .begin_cpu_clock_ns = cpu_clock_ns};
+                                   .time_ns = clocks->time_ns,
+                                   .cpu_clock_ns = clocks->cpu_ns,
+                                   .delay_clock_ns = delay_ns,
+                                   .begin_ns = clocks->time_ns,
+                                   .begin_cpu_clock_ns = clocks->cpu_ns,
+                                   .begin_delay_clock_ns = delay_ns};
 }
 
 void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns)
@@ -20,41 +23,62 @@ void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns)
         thread->until_ns = end_ns;
 }
 
-struct passed {
-    uint64_t wall_ns, cpu_ns;
-};
-
 /* Moves the moment up to which the thread is accounted for. Returns what has passed since. */
-static struct passed advance(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
+static struct passed advance(struct fold_thread *thread, const struct fold_clocks *clocks)
 {
+    bool is_known = clocks->delay_ns != FOLD_NO_DELAY;
     struct passed passed = {
-        .wall_ns = time_ns > thread->time_ns ? time_ns - thread->time_ns : 0,
-        .cpu_ns = cpu_clock_ns > thread->cpu_clock_ns ? cpu_clock_ns - thread->cpu_clock_ns : 0,
+        .wall_ns = since(thread->time_ns, clocks->time_ns),
+        .cpu_ns = since(thread->cpu_clock_ns, clocks->cpu_ns),
+        .delay_ns = is_known ? since(thread->delay_clock_ns, clocks->delay_ns) : 0,
     };
     thread->time_ns += passed.wall_ns;
     thread->cpu_clock_ns += passed.cpu_ns;
+    thread->delay_clock_ns += passed.delay_ns;
+    thread->knows_delay |= is_known;
     return passed;
 }
 
-/* The spare root, for lack of memory, is shared by threads. It holds no claims: nobody would know whose. */
+/* The spare root, for lack of memory, is shared by threads. Nobody would know whose claims to scale: what the
+ * clocks say stands there. */
 static bool has_shared_root(const struct tree *tree, const struct fold_thread *thread)
 {
     return tree_node(tree, thread->root)->thread == 0;
 }
 
-static void claim(const struct fold *fold, const struct fold_thread *thread, struct values *self,
-                  uint64_t wall_ns, uint64_t cpu_ns)
+/* The time of a runnable thread, by the clocks of its neighbourhood; by its state if these stood still. */
+static struct values of_runnable(const struct fold_thread *thread, const struct passed *passed,
+                                 uint64_t wall_ns)
 {
-    bool is_shared = has_shared_root(fold->tree, thread);
-    self->wall_ns += wall_ns;
-    self->cpu_ns += is_shared ? 0 : cpu_ns;
-    self->offcpu_ns += is_shared ? 0 : wall_ns - cpu_ns;
+    uint64_t cpu_ns = passed->cpu_ns, all_ns = passed->cpu_ns + passed->delay_ns;
+    if (!thread->knows_delay && thread->was_queued)
+        return (struct values){.blocked_ns = wall_ns};
+    if (!thread->knows_delay || all_ns == 0) {
+        cpu_ns = thread->was_running;
+        all_ns = 1;
+    }
+    cpu_ns = (uint64_t)((unsigned __int128)wall_ns * cpu_ns / all_ns);
+    return (struct values){.cpu_ns = cpu_ns, .rundelay_ns = wall_ns - cpu_ns};
 }
 
-/*
- * Gives the part of the passed time that lies in the last observation's stretch to its node. Returns the
- * rest, with the CPU time that cannot have been used in that part.
- */
+/* A part of the time that has passed, as the last observation found the thread. */
+static struct values as_found(const struct fold *fold, const struct fold_thread *thread,
+                              const struct passed *passed, uint64_t wall_ns)
+{
+    if (has_shared_root(fold->tree, thread))
+        return by_clocks(passed, wall_ns);
+    if (thread->was_running || thread->was_queued)
+        return of_runnable(thread, passed, wall_ns);
+    return (struct values){.blocked_ns = wall_ns};
+}
+
+static void claim(const struct fold *fold, arena_ref node, const struct values *values)
+{
+    tree_add_values(&tree_node(fold->tree, node)->self, values);
+}
+
+/* Gives the part of the passed time that lies in the last observation's stretch to its node. Returns the
+ * rest. */
 static struct passed end_stretch(const struct fold *fold, const struct fold_thread *thread,
                                  arena_ref credited, struct passed passed)
 {
@@ -63,9 +87,10 @@ static struct passed end_stretch(const struct fold *fold, const struct fold_thre
     if (end_ns <= begin_ns)
         return passed;
     uint64_t wall_ns = end_ns - begin_ns;
-    claim(fold, thread, &tree_node(fold->tree, credited)->self, wall_ns, thread->was_running ? wall_ns : 0);
-    uint64_t used_ns = thread->was_running ? smaller(passed.cpu_ns, wall_ns) : 0;
-    return (struct passed){passed.wall_ns - wall_ns, passed.cpu_ns - used_ns};
+    struct passed own = share_of(&passed, wall_ns);
+    struct values part = as_found(fold, thread, &own, wall_ns);
+    claim(fold, credited, &part);
+    return share_of(&passed, passed.wall_ns - wall_ns);
 }
 
 /* ---- gaps ---- */
@@ -76,8 +101,8 @@ static struct passed end_stretch(const struct fold *fold, const struct fold_thre
  */
 static struct passed leave_out_gaps(const struct fold *fold, struct fold_thread *thread, struct passed *all)
 {
-    struct fold_missed missed = fold_gaps_take(fold->gaps, thread, &all->wall_ns, &all->cpu_ns);
-    if (missed.wall_ns == 0)
+    struct fold_missed missed = fold_gaps_take(fold->gaps, thread, all);
+    if (missed.passed.wall_ns == 0)
         return *all;
     struct passed passed = end_stretch(fold, thread, thread->credited, *all);
     fold_gaps_give(fold, thread, &missed, all->wall_ns - passed.wall_ns);
@@ -202,6 +227,7 @@ static void show_observation(const struct fold *fold, struct fold_thread *thread
         .node = thread->credited,
         .state = observation->is_unknown || observation->is_left_out ? TIMELINE_UNKNOWN
                  : observation->is_running                           ? TIMELINE_RUNNING
+                 : observation->is_queued                            ? TIMELINE_QUEUED
                                                                      : TIMELINE_WAITING,
         .is_unchanged = observation->is_unchanged,
         .until_tick = observation->until_tick,
@@ -216,6 +242,7 @@ static void show_rest(const struct fold *fold, struct fold_thread *thread, arena
     enum timeline_state state = rest == FOLD_REST_UNCHANGED ? TIMELINE_WAITING
                                 : own.wall_ns > 0           ? TIMELINE_UNKNOWN
                                 : thread->was_running       ? TIMELINE_RUNNING
+                                : thread->was_queued        ? TIMELINE_QUEUED
                                                             : TIMELINE_WAITING;
     const struct timeline_observation sample = {
         .node = node,
@@ -227,9 +254,11 @@ static void show_rest(const struct fold *fold, struct fold_thread *thread, arena
     show(fold, thread, sample, all, own);
 }
 
-static void count_changes(struct fold *fold, struct fold_thread *thread, bool is_running, uint64_t before_ns,
-                          uint64_t after_ns)
+/* Samples of a runnable thread are of one kind: what its clocks say of the time is shared among them. */
+static void count_changes(struct fold *fold, struct fold_thread *thread,
+                          const struct fold_observation *observation, uint64_t before_ns, uint64_t after_ns)
 {
+    bool is_running = observation->is_running || (observation->is_queued && thread->knows_delay);
     const struct changes_sample sample = {thread->credited, thread->label_depth, is_running,
                                           (double)after_ns};
     changes_next(&fold->newcomers, fold->tree, &thread->changes, before_ns, &sample);
@@ -237,26 +266,29 @@ static void count_changes(struct fold *fold, struct fold_thread *thread, bool is
 
 void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation)
 {
-    struct passed all = advance(thread, observation->time_ns, observation->cpu_clock_ns), passed = all;
+    const struct fold_clocks clocks = {observation->time_ns, observation->cpu_clock_ns,
+                                       observation->delay_clock_ns};
+    struct passed all = advance(thread, &clocks), passed = all;
     if (!observation->is_unchanged)
         passed = leave_out_gaps(fold, thread, &all);
     arena_ref before = thread->credited;
+    fold->knows_delay |= thread->knows_delay;
     thread->credited = node_of_observation(fold->tree, thread, observation);
     bool goes_on = observation->is_unchanged || (observation->is_left_out && thread->credited == before);
     if (!goes_on) {
         struct passed rest = end_stretch(fold, thread, before, passed);
-        count_changes(fold, thread, observation->is_running, passed.wall_ns - rest.wall_ns, rest.wall_ns);
+        count_changes(fold, thread, observation, passed.wall_ns - rest.wall_ns, rest.wall_ns);
         passed = rest;
     } else
         changes_same(fold->tree, &thread->changes);
     thread->was_running = observation->is_running;
+    thread->was_queued = observation->is_queued;
     thread->until_ns = observation->until_ns;
-    struct values *self = &tree_node(fold->tree, thread->credited)->self;
-    uint64_t cpu_ns = observation->is_running ? passed.wall_ns : 0;
-    if (observation->is_unknown || observation->is_left_out) /* only the clock is known */
-        cpu_ns = smaller(passed.cpu_ns, passed.wall_ns);
-    claim(fold, thread, self, passed.wall_ns, cpu_ns);
-    self->samples++;
+    bool is_blind = observation->is_unknown || observation->is_left_out; /* only the clocks are known */
+    struct values part =
+        is_blind ? by_clocks(&passed, passed.wall_ns) : as_found(fold, thread, &passed, passed.wall_ns);
+    part.samples = 1;
+    claim(fold, thread->credited, &part);
     fold->samples++;
     if (fold->timeline)
         show_observation(fold, thread, observation, all, passed);
@@ -264,41 +296,12 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
 
 /* ---- the end ---- */
 
-/* Claims are scaled one after the other, so that nothing is lost by rounding. */
-struct scale {
-    uint64_t claimed_ns, true_ns, done_ns;
-};
-
-static uint64_t scale(struct scale *scale, uint64_t claim_ns)
+/* What the thread's clocks say of its life. They are not read at one instant: together they are its life. */
+static struct values true_values(const struct fold_thread *thread)
 {
-    uint64_t from_ns = scale->done_ns;
-    scale->done_ns += claim_ns;
-    if (scale->claimed_ns == 0)
-        return 0;
-    unsigned __int128 before = (unsigned __int128)from_ns * scale->true_ns / scale->claimed_ns;
-    unsigned __int128 after = (unsigned __int128)scale->done_ns * scale->true_ns / scale->claimed_ns;
-    return (uint64_t)(after - before);
-}
-
-/* Scales the claims to the thread's clocks. Returns what no sample has claimed: the CPU time of a thread that
- * was never seen running, or the off-CPU time of one that always was. */
-static struct passed settle_claims(const struct tree *tree, const struct fold_thread *thread)
-{
-    struct scale cpu = {.true_ns = thread->cpu_clock_ns - thread->begin_cpu_clock_ns}, offcpu = {0};
-    uint64_t wall_ns = thread->time_ns - thread->begin_ns;
-    offcpu.true_ns = wall_ns - smaller(cpu.true_ns, wall_ns);
-    arena_ref first = has_shared_root(tree, thread) ? 0 : thread->root;
-    for (arena_ref node = first; node; node = tree_next(tree, thread->root, node)) {
-        cpu.claimed_ns += tree_node(tree, node)->self.cpu_ns;
-        offcpu.claimed_ns += tree_node(tree, node)->self.offcpu_ns;
-    }
-    for (arena_ref node = first; node; node = tree_next(tree, thread->root, node)) {
-        struct values *self = &tree_node(tree, node)->self;
-        self->cpu_ns = scale(&cpu, self->cpu_ns);
-        self->offcpu_ns = scale(&offcpu, self->offcpu_ns);
-    }
-    return (struct passed){.wall_ns = offcpu.claimed_ns ? 0 : offcpu.true_ns,
-                           .cpu_ns = cpu.claimed_ns ? 0 : cpu.true_ns};
+    const struct passed life = {.cpu_ns = thread->cpu_clock_ns - thread->begin_cpu_clock_ns,
+                                .delay_ns = thread->delay_clock_ns - thread->begin_delay_clock_ns};
+    return by_clocks(&life, thread->time_ns - thread->begin_ns);
 }
 
 static arena_ref node_of_rest(struct tree *tree, const struct fold_thread *thread, enum fold_rest rest)
@@ -309,52 +312,97 @@ static arena_ref node_of_rest(struct tree *tree, const struct fold_thread *threa
                              rest == FOLD_REST_UNSAMPLED ? PSEUDO_UNSAMPLED : PSEUDO_NOT_RESPONDING);
 }
 
-void fold_thread_end(struct fold *fold, struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns,
+/* The run delay since the last reading of a delay clock that cannot be read any more. */
+static void estimate_delay(const struct fold_thread *thread, struct passed *passed)
+{
+    uint64_t delay_ns = thread->delay_clock_ns - thread->begin_delay_clock_ns;
+    uint64_t lived_ns = thread->time_ns - thread->begin_ns - passed->wall_ns;
+    uint64_t used_ns = thread->cpu_clock_ns - thread->begin_cpu_clock_ns - passed->cpu_ns;
+    uint64_t offcpu_ns = since(used_ns, lived_ns), tail_ns = since(passed->cpu_ns, passed->wall_ns);
+    if (offcpu_ns > 0)
+        passed->delay_ns = (uint64_t)((unsigned __int128)tail_ns * smaller(delay_ns, offcpu_ns) / offcpu_ns);
+}
+
+static struct values less(const struct values *values, const struct values *taken)
+{
+    return (struct values){.cpu_ns = since(taken->cpu_ns, values->cpu_ns),
+                           .rundelay_ns = since(taken->rundelay_ns, values->rundelay_ns),
+                           .blocked_ns = since(taken->blocked_ns, values->blocked_ns)};
+}
+
+/* Scales the thread's claims to its life without its gaps, and without what the clocks alone say of its end,
+ * as far as it has that. */
+static void settle(struct fold *fold, const struct fold_thread *thread, const struct values *end_by_clocks,
+                   enum fold_rest rest)
+{
+    struct values all = true_values(thread), known = claims_known(fold->tree, thread->root);
+    struct values life = less(&all, &known), claimed = less(&life, end_by_clocks),
+                  end = less(&life, &claimed);
+    struct claims_trader trader = {.group = thread->group, .root = thread->root};
+    struct claims_settled settled = settle_claims(fold->tree, thread->root, &claimed);
+    tree_add_values(&settled.left, &end);
+    if (tree_has_weight(&settled.left)) {
+        arena_ref node = node_of_rest(fold->tree, thread, rest);
+        claim(fold, node, &settled.left);
+        trader.rest = node;
+    }
+    if (rest == FOLD_REST_UNSAMPLED)
+        trader.lends = less(&settled.left, &end);
+    trader.wants = settled.excess;
+    claims_trade(&fold->pool, fold->tree, trader);
+}
+
+void fold_thread_end(struct fold *fold, struct fold_thread *thread, const struct fold_clocks *clocks,
                      enum fold_rest rest)
 {
     struct tree *tree = fold->tree;
-    struct passed all = advance(thread, time_ns, cpu_clock_ns), passed = all;
+    struct passed all = advance(thread, clocks), passed;
     arena_ref node = thread->credited;
+    fold->knows_delay |= thread->knows_delay;
+    if (clocks->delay_ns == FOLD_NO_DELAY) {
+        estimate_delay(thread, &all);
+        thread->delay_clock_ns += all.delay_ns;
+    }
+    passed = all;
     if (rest != FOLD_REST_UNCHANGED) {
         passed = leave_out_gaps(fold, thread, &all);
         passed = end_stretch(fold, thread, thread->credited, passed);
     }
     changes_settle(&fold->newcomers, tree, &thread->changes, all.wall_ns - passed.wall_ns);
-    if (passed.wall_ns > 0) {
+    struct values part = by_clocks(&passed, passed.wall_ns);
+    if (passed.wall_ns > 0)
         node = node_of_rest(tree, thread, rest);
-        claim(fold, thread, &tree_node(tree, node)->self, passed.wall_ns,
-              smaller(passed.cpu_ns, passed.wall_ns));
-    }
+    if (!has_shared_root(tree, thread)) /* else what stands there is true */
+        settle(fold, thread, &part, rest);
+    else if (passed.wall_ns > 0)
+        claim(fold, node, &part);
     if (fold->timeline)
         show_rest(fold, thread, node, rest, all, passed);
-    struct passed unclaimed = settle_claims(tree, thread);
-    if (unclaimed.wall_ns + unclaimed.cpu_ns == 0)
-        return;
-    struct values *self = &tree_node(tree, node_of_rest(tree, thread, rest))->self;
-    self->cpu_ns += unclaimed.cpu_ns;
-    self->offcpu_ns += unclaimed.wall_ns;
 }
 
 void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
-                        uint64_t time_ns, uint64_t cpu_clock_ns, enum fold_rest rest)
+                        const struct fold_clocks *clocks, enum fold_rest rest)
 {
     struct fold_thread now = *thread;
     fold_stretch_ended(&now, stretch_end_ns);
-    fold_thread_end(fold, &now, time_ns, cpu_clock_ns, rest);
+    fold_thread_end(fold, &now, clocks, rest);
     thread->time_ns = now.time_ns;
     thread->cpu_clock_ns = now.cpu_clock_ns;
+    thread->delay_clock_ns = now.delay_clock_ns;
     thread->changes = now.changes;
     thread->timeline = now.timeline;
     if (has_shared_root(fold->tree, thread)) { /* no claims that would be scaled again */
         thread->begin_ns = now.time_ns;
         thread->begin_cpu_clock_ns = now.cpu_clock_ns;
+        thread->begin_delay_clock_ns = now.delay_clock_ns;
     }
 }
 
-void fold_thread_skip(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns)
+void fold_thread_skip(struct fold_thread *thread, const struct fold_clocks *clocks)
 {
-    struct passed gap = advance(thread, time_ns, cpu_clock_ns);
+    struct passed gap = advance(thread, clocks);
     thread->begin_ns += gap.wall_ns;
     thread->begin_cpu_clock_ns += gap.cpu_ns;
+    thread->begin_delay_clock_ns += gap.delay_ns;
     thread->until_ns = 0;
 }

@@ -5,17 +5,34 @@
  * - wall: an observation stands for a stretch of the thread's time, part of it before the sample and part of
  * it after the sample (schedule.h says why). All of it goes to the observed stack. The time since the end of
  * the last observation's stretch is added at once, the rest of the stretch at the next observation.
- * - cpu, offcpu: an observation claims its time as CPU time if it found the thread running, else as off-CPU
- *   time. Until the thread's end the tree holds these claims. At the end they are scaled: CPU time to what
- * the thread's CPU clock advanced, off-CPU time to the rest of its wall time. So both are as unbiased as wall
- *   time, and add up exactly. (Giving a running observation all CPU time since the last running one would be
- *   biased: it favours what a thread does when it is sampled often.)
+ * - cpu, rundelay, blocked: the three parts of a node's wall time. An observation that found the thread
+ *   blocked claims its stretch as blocked time. One that found it runnable claims its stretch as CPU time and
+ *   run delay, in the proportion in which the thread's two clocks have advanced since the observation before.
+ *   Until the thread's end the tree holds these claims. At the end the claims of each part are scaled to the
+ *   thread's true total: CPU time to what its CPU clock advanced, run delay to what the kernel has counted,
+ *   blocked time to the rest of its life. Off-CPU time is run delay and blocked time.
+ *   (Giving a running observation all CPU time since the last running one would be biased: it favours what a
+ *   thread does when it is sampled often.)
  * - calls: the frames that two successive stacks of a thread share, by call site, are the same calls. Each
  * frame below them is one new call. A change of labels makes no call.
- *
  * - gaps: time that nobody could observe (gaps.h) is in no stretch. It goes to a pseudo-frame below the stack
- * that the thread was last seen in. Of the CPU time that passed it has what does not fit into the time beside
- * it.
+ * that the thread was last seen in. Of the CPU time and the run delay that passed it has what does not fit
+ * into the time beside it.
+ *
+ * Why a row adds up, and what that costs. A node's wall time is the sum of its parts, so no part is negative
+ * or above the whole. The claims are unbiased: the stretch of a function goes to it with the right odds
+ * (schedule.h), and the state at the observation is as random as the function. To scale them to known totals
+ * is a ratio estimator. With n observations of a part its bias is of order 1/n, and its variance is smaller
+ * than that of the claims, as their sum is known without error (Cochran, "Sampling Techniques", 3rd ed.,
+ * chapter 6). The proportion of CPU time and run delay is that of the neighbourhood of the observation. A
+ * function that waits for a CPU more than its neighbours within one stretch has a part of theirs; over the
+ * thread's life both totals are exact.
+ * A thread that was woken waits for a CPU where it was blocked, and is found there. So the run delay that
+ * observations of a runnable thread do not account for is in the time of those that found it blocked.
+ * A part that no observation has claimed goes to [unsampled].
+ *
+ * The kernel counts a wait for a CPU when it ends. So the wait in which an observation finds a thread is in
+ * the next one's proportion, and that in which the recording ends is in none.
  *
  * Source: the call counts of rbspy (callgrind.rs).
  *
@@ -26,6 +43,7 @@
 
 #include "changes.h"
 #include "gaps.h"
+#include "settle_claims.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
 
@@ -36,17 +54,26 @@
 /* The stretch of an observation goes on after it, until fold_stretch_ended. */
 #define FOLD_GOES_ON UINT64_MAX
 
-/* How far one thread's time is accounted for. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock. */
+/* A delay clock that the kernel does not tell. */
+#define FOLD_NO_DELAY UINT64_MAX
+
+/*
+ * How far one thread's time is accounted for. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock.
+ * The delay clock is how long it has waited for a CPU in its life (thread_stat.h).
+ */
 struct fold_thread {
     arena_ref root;
     arena_ref node;       /* where it was last seen; the root before the first observation */
     uint32_t label_depth; /* how many labels that node's path begins with */
     arena_ref credited; /* the node that the last observation's time goes to: that one or a pseudo-frame's */
-    bool was_running;   /* at the last observation */
-    uint64_t until_ns;  /* the end of the last observation's stretch, or FOLD_GOES_ON */
-    uint64_t time_ns;   /* accounted for up to here */
-    uint64_t cpu_clock_ns; /* the CPU clock then */
-    uint64_t begin_ns, begin_cpu_clock_ns;
+    bool was_running, was_queued; /* at the last observation */
+    bool knows_delay;             /* its delay clock was read; else a wait for a CPU counts as blocked */
+    uint64_t until_ns;            /* the end of the last observation's stretch, or FOLD_GOES_ON */
+    uint64_t time_ns;             /* accounted for up to here */
+    uint64_t cpu_clock_ns;        /* the CPU clock then */
+    uint64_t delay_clock_ns;      /* the delay clock when it was read last */
+    uint64_t begin_ns, begin_cpu_clock_ns, begin_delay_clock_ns;
+    uint32_t group; /* of threads that settle together (settle_claims.h); set before the end */
     struct changes_thread changes;
     struct timeline_thread timeline;
 };
@@ -57,14 +84,16 @@ struct fold_observation {
     uint64_t until_ns;   /* the end of its stretch; 0 if that ends with the sample, or FOLD_GOES_ON */
     uint64_t until_tick; /* for the timeline: the last tick of the stretch */
     uint64_t cpu_clock_ns;
-    bool is_running;       /* on a CPU, as opposed to waiting for something or for a CPU */
-    bool is_unchanged;     /* provably has not run since it was last seen: the time goes to the same node */
-    bool is_unknown;       /* did not reply and may have run: the time goes to [not responding] */
-    bool is_left_out;      /* only its clock was read: the time goes to [uninteresting] */
-    arena_ref base;        /* the node that the path begins below; 0: the thread's root */
-    const arena_ref *path; /* locations, innermost first; from the root, labels after them */
-    size_t depth;          /* of the path; 0 from the root: no frame of the program was on the stack */
-    uint32_t label_count;  /* how many labels the path has, or the base's path */
+    uint64_t delay_clock_ns; /* or FOLD_NO_DELAY; it may be a little older than the sample */
+    bool is_running;         /* on a CPU, as opposed to waiting for something or for a CPU */
+    bool is_queued;          /* waiting for a CPU */
+    bool is_unchanged;       /* provably has not run since it was last seen: the time goes to the same node */
+    bool is_unknown;         /* did not reply and may have run: the time goes to [not responding] */
+    bool is_left_out;        /* only its clock was read: the time goes to [uninteresting] */
+    arena_ref base;          /* the node that the path begins below; 0: the thread's root */
+    const arena_ref *path;   /* locations, innermost first; from the root, labels after them */
+    size_t depth;            /* of the path; 0 from the root: no frame of the program was on the stack */
+    uint32_t label_count;    /* how many labels the path has, or the base's path */
 };
 
 /* Whether a stack was seen: else the path is not read. */
@@ -73,17 +102,25 @@ static inline bool fold_has_stack(const struct fold_observation *observation)
     return !observation->is_unchanged && !observation->is_unknown && !observation->is_left_out;
 }
 
+/* A thread's clocks at one moment. */
+struct fold_clocks {
+    uint64_t time_ns, cpu_ns;
+    uint64_t delay_ns; /* or FOLD_NO_DELAY */
+};
+
 struct fold {
     struct tree *tree;
-    uint64_t period_ns;        /* between ticks */
-    uint64_t samples;          /* observations so far */
+    uint64_t period_ns; /* between ticks */
+    uint64_t samples;   /* observations so far */
+    struct claims_pool pool;
+    bool knows_delay;          /* the delay clock of a thread was read */
     struct timeline *timeline; /* keeps them with their times; NULL: nothing does. Not owned */
     struct changes_newcomers newcomers;
-    const struct gaps *gaps;   /* NULL: there are none. Not owned */
+    const struct gaps *gaps; /* NULL: there are none. Not owned */
 };
 
 /* timeline_begin begins the timeline's part, after this. */
-void fold_thread_begin(struct fold_thread *thread, arena_ref root, uint64_t time_ns, uint64_t cpu_clock_ns);
+void fold_thread_begin(struct fold_thread *thread, arena_ref root, const struct fold_clocks *clocks);
 
 /* Sets the end of the last observation's stretch, if that is still going on. */
 void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns);
@@ -91,12 +128,13 @@ void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns);
 void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation);
 
 /*
- * Ends a thread, with two passes over its tree. Time in the last observation's stretch goes where that
- * observation went. The rest goes to [unsampled] below the root, to the last stack if the thread provably has
- * not run since, or to [not responding] if its reply is outstanding.
+ * Ends a thread, with two passes over its tree. A delay clock that cannot be read any more is estimated from
+ * its last reading: the off-CPU time since then has as much run delay in it as that before. Time in the last
+ * observation's stretch goes where that observation went. The rest goes to [unsampled] below the root, to the
+ * last stack if the thread provably has not run since, or to [not responding] if its reply is outstanding.
  */
 enum fold_rest { FOLD_REST_UNSAMPLED, FOLD_REST_UNCHANGED, FOLD_REST_NOT_RESPONDING };
-void fold_thread_end(struct fold *fold, struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns,
+void fold_thread_end(struct fold *fold, struct fold_thread *thread, const struct fold_clocks *clocks,
                      enum fold_rest rest);
 
 /*
@@ -105,9 +143,9 @@ void fold_thread_end(struct fold *fold, struct fold_thread *thread, uint64_t tim
  * observation's stretch, if that goes on.
  */
 void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
-                        uint64_t time_ns, uint64_t cpu_clock_ns, enum fold_rest rest);
+                        const struct fold_clocks *clocks, enum fold_rest rest);
 
 /* After fold_thread_settle: the time since then is left out, and the last observation's stretch has ended. */
-void fold_thread_skip(struct fold_thread *thread, uint64_t time_ns, uint64_t cpu_clock_ns);
+void fold_thread_skip(struct fold_thread *thread, const struct fold_clocks *clocks);
 
 #endif

@@ -101,8 +101,10 @@ static void emit_sample(struct pprof_writer *writer, const struct tree *tree, ar
     protobuf_clear(&writer->part);
     protobuf_varint(&writer->part, self->samples);
     protobuf_varint(&writer->part, self->cpu_ns);
-    protobuf_varint(&writer->part, self->offcpu_ns);
-    protobuf_varint(&writer->part, self->wall_ns);
+    protobuf_varint(&writer->part, tree_offcpu_ns(self));
+    if (writer->profile->has_rundelay)
+        protobuf_varint(&writer->part, self->rundelay_ns);
+    protobuf_varint(&writer->part, tree_wall_ns(self));
     protobuf_message(&writer->message, SAMPLE_VALUE, &writer->part);
     add_labels(writer, thread);
     add_label_frames(writer, tree, node);
@@ -211,6 +213,8 @@ static void emit_header(struct pprof_writer *writer)
     emit_value_type(writer, PROFILE_SAMPLE_TYPE, "samples", "count");
     emit_value_type(writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
     emit_value_type(writer, PROFILE_SAMPLE_TYPE, "offcpu", "nanoseconds");
+    if (profile->has_rundelay)
+        emit_value_type(writer, PROFILE_SAMPLE_TYPE, "rundelay", "nanoseconds");
     emit_value_type(writer, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
     emit_value_type(writer, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
     protobuf_uint(&writer->output, PROFILE_PERIOD, profile->period_ns);

@@ -103,6 +103,28 @@ static void emit_counters(const struct notes_writer *writer)
         (double)counters->sampler_cpu_ns / 1e9, (double)counters->handler_cpu_ns / 1e9);
 }
 
+const char *profile_notes_throttled(const struct profile *profile, char ret[PROFILE_NOTES_THROTTLED_BYTES])
+{
+    *ret = '\0';
+    if (profile->throttled_ns > 0)
+        snprintf(ret, PROFILE_NOTES_THROTTLED_BYTES,
+                 "throttled %" PRIu64
+                 " times by the CPU quota of its cgroup, for %.3f s of its CPUs together",
+                 profile->throttled_count, (double)profile->throttled_ns / 1e9);
+    return ret;
+}
+
+/* How long threads waited for a CPU, as far as that is known. */
+static void emit_waiting(const struct notes_writer *writer)
+{
+    char throttled[PROFILE_NOTES_THROTTLED_BYTES];
+    if (*profile_notes_throttled(writer->profile, throttled))
+        writer->add(writer->context, throttled);
+    if (!writer->profile->has_rundelay)
+        emit_note(writer,
+                  "waits for a CPU are part of off-CPU time: the kernel did not tell how long they were");
+}
+
 static void emit_messages(const struct notes_writer *writer)
 {
     const arena_ref messages = writer->profile->messages;
@@ -169,6 +191,7 @@ void profile_notes_write(const struct profile *profile, profile_notes_add_fn *ad
     if (profile->comments)
         return;
     emit_counters(&writer);
+    emit_waiting(&writer);
     emit_messages(&writer);
     emit_merged_threads(&writer);
     emit_labels(&writer);

@@ -13,4 +13,8 @@
 typedef void profile_notes_add_fn(void *context, const char *text);
 void profile_notes_write(const struct profile *profile, profile_notes_add_fn *add, void *context);
 
+/* One line if a CPU quota has stopped the process, else "". Returns ret. */
+enum { PROFILE_NOTES_THROTTLED_BYTES = 160 };
+const char *profile_notes_throttled(const struct profile *profile, char ret[PROFILE_NOTES_THROTTLED_BYTES]);
+
 #endif

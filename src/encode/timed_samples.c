@@ -19,25 +19,29 @@ static size_t nodes_bytes(const struct timed_samples *samples)
     return sizeof(struct timed_node) * (node_index((arena_ref)units) + 1);
 }
 
-/* The values that the tree would have counted for a record. */
+/* In which proportion a record has a part of its node's values. */
 static struct values claim_of(const struct timeline_record *record)
 {
-    uint64_t wall_ns = record->wall_ns, cpu_ns = record->cpu_ns + record->later_cpu_ns;
-    if (record->state == TIMELINE_RUNNING)
-        cpu_ns = wall_ns;
+    const uint64_t wall_ns = record->wall_ns, used_ns = record->cpu_ns + record->later_cpu_ns;
+    const uint64_t cpu_ns = used_ns > wall_ns ? wall_ns : used_ns;
+    struct values claim = {.samples = record->observations};
+    if (record->state == TIMELINE_RUNNING || record->state == TIMELINE_QUEUED)
+        claim.cpu_ns = claim.rundelay_ns = wall_ns; /* a part of both, which only the node knows */
     else if (record->state == TIMELINE_WAITING)
-        cpu_ns = 0;
-    else if (cpu_ns > wall_ns)
-        cpu_ns = wall_ns;
-    return (struct values){record->observations, cpu_ns, wall_ns - cpu_ns, wall_ns};
+        claim.blocked_ns = wall_ns;
+    else {
+        claim.cpu_ns = cpu_ns;
+        claim.rundelay_ns = claim.blocked_ns = wall_ns - cpu_ns;
+    }
+    return claim;
 }
 
 static void subtract_values(struct values *sum, const struct values *values)
 {
     sum->samples -= values->samples;
     sum->cpu_ns -= values->cpu_ns;
-    sum->offcpu_ns -= values->offcpu_ns;
-    sum->wall_ns -= values->wall_ns;
+    sum->rundelay_ns -= values->rundelay_ns;
+    sum->blocked_ns -= values->blocked_ns;
 }
 
 int timed_samples_init(struct timed_samples *samples, const struct profile *profile)
@@ -81,8 +85,8 @@ static struct values part_of(struct timed_node *node, const struct values *claim
     const struct values ret = {
         part(done->samples, claim->samples, claimed->samples, self->samples),
         part(done->cpu_ns, claim->cpu_ns, claimed->cpu_ns, self->cpu_ns),
-        part(done->offcpu_ns, claim->offcpu_ns, claimed->offcpu_ns, self->offcpu_ns),
-        part(done->wall_ns, claim->wall_ns, claimed->wall_ns, self->wall_ns),
+        part(done->rundelay_ns, claim->rundelay_ns, claimed->rundelay_ns, self->rundelay_ns),
+        part(done->blocked_ns, claim->blocked_ns, claimed->blocked_ns, self->blocked_ns),
     };
     tree_add_values(&node->done, claim);
     return ret;

@@ -40,11 +40,14 @@ struct thread_record {
 /* A live thread in a mapped store: what is needed to account for its end (fold.h). */
 struct thread_state {
     arena_ref node, credited;
-    uint32_t was_running;
+    uint32_t found; /* at the last observation: THREAD_FOUND_..., together */
     arena_ref next_free;
     uint64_t time_ns, until_ns, cpu_clock_ns, begin_ns, begin_cpu_clock_ns;
     uint64_t stretch_end_tick; /* if until_ns is not known yet */
+    uint64_t delay_clock_ns, begin_delay_clock_ns;
 };
+
+enum { THREAD_FOUND_RUNNING = 1, THREAD_FOUND_QUEUED = 2, THREAD_FOUND_DELAY_CLOCK = 4 };
 
 /* One process that was recorded. */
 struct process_record {
@@ -86,8 +89,10 @@ struct profile {
     uint32_t process_count;
     bool is_merged; /* from several recordings: samples say which process they are of */
     enum label_policy labels;
-    bool has_timed_samples; /* pprof has a sample for each record of the timeline */
-    uint64_t start_utc_ns;  /* since the epoch */
+    bool has_rundelay; /* the kernel has told how long threads waited for a CPU; else that is blocked time */
+    uint64_t throttled_count, throttled_ns; /* by a CPU quota of its cgroup */
+    bool has_timed_samples;                 /* pprof has a sample for each record of the timeline */
+    uint64_t start_utc_ns;                  /* since the epoch */
     uint64_t duration_ns;
     uint64_t period_ns; /* between ticks, as requested */
     uint32_t threads_per_tick;

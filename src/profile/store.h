@@ -162,6 +162,8 @@ struct store_header {
     char command[STORE_COMMAND_BYTES], restraint[STORE_RESTRAINT_BYTES];
     struct store_process process;
     struct store_live live;
+    uint32_t has_rundelay, reserved4;
+    uint64_t throttled_count, throttled_ns;
 };
 _Static_assert(sizeof(struct store_header) <= STORE_HEADER_BYTES, "the header is written into one page");
 

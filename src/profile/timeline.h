@@ -30,8 +30,9 @@
 
 enum timeline_state {
     TIMELINE_RUNNING,
-    TIMELINE_WAITING, /* in a system call, or for a CPU */
+    TIMELINE_WAITING, /* in a system call; for a CPU too, if that is not known */
     TIMELINE_UNKNOWN, /* it did not reply, or was not sampled again before its end */
+    TIMELINE_QUEUED,  /* runnable, and waiting for a CPU */
 };
 
 /* Times are CLOCK_MONOTONIC. */

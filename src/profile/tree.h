@@ -61,24 +61,39 @@ enum { TREE_LABEL_NAME_BYTES = 512 };
 /* The largest labels of a sample; terminators included. */
 enum { LABELS_KEY_BYTES = 64, LABELS_VALUE_BYTES = 256, LABELS_DEPTH_MAX = 16 };
 
-/* What was measured at a node itself, its callees not included. */
+/*
+ * What was measured at a node itself, its callees not included. The three times are the parts of the wall
+ * time, as samples claim them; they are scaled when the thread is settled (fold.h).
+ */
 struct values {
     uint64_t samples;
-    uint64_t cpu_ns, offcpu_ns; /* as samples claim; scaled when the thread is settled (fold.h) */
-    uint64_t wall_ns;           /* elapsed time */
+    uint64_t cpu_ns;      /* on a CPU */
+    uint64_t rundelay_ns; /* runnable, and waiting for a CPU */
+    uint64_t blocked_ns;  /* the rest: waiting for something else; for a CPU too if that is not known */
 };
+
+static inline uint64_t tree_offcpu_ns(const struct values *values)
+{
+    return values->rundelay_ns + values->blocked_ns;
+}
+
+/* Elapsed time. */
+static inline uint64_t tree_wall_ns(const struct values *values)
+{
+    return values->cpu_ns + values->rundelay_ns + values->blocked_ns;
+}
 
 static inline void tree_add_values(struct values *to, const struct values *from)
 {
     to->samples += from->samples;
     to->cpu_ns += from->cpu_ns;
-    to->offcpu_ns += from->offcpu_ns;
-    to->wall_ns += from->wall_ns;
+    to->rundelay_ns += from->rundelay_ns;
+    to->blocked_ns += from->blocked_ns;
 }
 
 static inline bool tree_has_weight(const struct values *values)
 {
-    return values->samples || values->cpu_ns || values->offcpu_ns || values->wall_ns;
+    return values->samples || tree_wall_ns(values);
 }
 
 /*

@@ -164,9 +164,11 @@ static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const str
 {
     if (has_left(thread))
         return false;
-    *ret = (struct observation){
-        .thread = thread,
-        .sample = {.time_ns = now_ns, .cpu_clock_ns = sample->cpu_ns, .is_unchanged = is_unchanged}};
+    *ret = (struct observation){.thread = thread,
+                                .sample = {.time_ns = now_ns,
+                                           .cpu_clock_ns = sample->cpu_ns,
+                                           .delay_clock_ns = sample->delay_ns,
+                                           .is_unchanged = is_unchanged}};
     if (is_unchanged)
         return true;
     ret->stack =
@@ -193,6 +195,8 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
     struct remote_sample sample;
     enum remote_result result = remote_sample(&observer->remote, &subject, &sample);
     *ret_cpu_ns = sample.cpu_ns;
+    thread->observe.delay_ns = sample.delay_ns;
+    thread->observe.was_runnable = sample.is_runnable;
     *ret_seen = (result == REMOTE_UNCHANGED || result == REMOTE_WALKED) &&
                 read_remote_sample(thread, now_ns, &sample, result == REMOTE_UNCHANGED, ret);
     observer->made.unchanged += *ret_seen && result == REMOTE_UNCHANGED;
@@ -219,12 +223,14 @@ static bool sample_silent(struct observer *observer, struct thread *thread, uint
 }
 
 /*
- * Of a thread that the program calls uninteresting only the clock is read. It counts as running if it ran for
- * more than half of the time since the last observation.
+ * Of a thread that the program calls uninteresting only the clocks are read. It counts as running if it ran
+ * for more than half of the time since the last observation.
  */
-static bool leave_out(struct thread *thread, uint64_t now_ns, struct observation *ret)
+static bool leave_out(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                      struct observation *ret)
 {
     uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
+    uint64_t delay_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat);
     if (has_left(thread))
         return false;
     uint64_t cpu_ns = cpu_clock_ns > thread->fold.cpu_clock_ns ? cpu_clock_ns - thread->fold.cpu_clock_ns : 0;
@@ -232,6 +238,7 @@ static bool leave_out(struct thread *thread, uint64_t now_ns, struct observation
     *ret = (struct observation){.thread = thread,
                                 .sample = {.time_ns = now_ns,
                                            .cpu_clock_ns = cpu_clock_ns,
+                                           .delay_clock_ns = delay_ns,
                                            .is_running = cpu_ns > wall_ns / 2,
                                            .is_left_out = true}};
     return true;
@@ -247,7 +254,7 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
         return false;
     }
     if (sig_load_relaxed(&thread->annotations.is_uninteresting))
-        return leave_out(thread, now_ns, ret);
+        return leave_out(observer, thread, now_ns, ret);
     thread->observe.snapshot = observer->snapshot;
     if (!observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
         return is_seen;
@@ -293,6 +300,11 @@ static bool was_on_cpu(const struct thread *thread, const struct sig_slot *slot)
     return !slot->was_blocked && (elapsed < preempted_ns || used >= elapsed / 2);
 }
 
+static bool is_queued(const struct thread *thread, const struct sig_slot *slot)
+{ /* one that was woken is where it was blocked until it has a CPU */
+    return !was_on_cpu(thread, slot) && (!slot->was_blocked || thread->observe.was_runnable);
+}
+
 /*
  * The moment of an observation. The result is unbiased only if these moments do not depend on what the
  * program does. The moment at which a thread that waits for a CPU replies does. The moment at which it was
@@ -333,7 +345,9 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
         .thread = thread,
         .sample = {.time_ns = moment_of(thread, slot),
                    .cpu_clock_ns = slot->cpu_ns,
-                   .is_running = was_on_cpu(thread, slot)},
+                   .delay_clock_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat),
+                   .is_running = was_on_cpu(thread, slot),
+                   .is_queued = is_queued(thread, slot)},
         .stack = {.addresses = slot->addresses,
                   .depth = slot->depth,
                   .is_truncated = slot->end != SIG_UNWIND_ROOT,

@@ -111,6 +111,7 @@ void observe_report_silent(struct observer *observer, struct thread *thread, uin
     *ret = (struct observation){.thread = thread,
                                 .sample = {.time_ns = now_ns,
                                            .cpu_clock_ns = cpu_clock_ns,
+                                           .delay_clock_ns = thread->observe.delay_ns,
                                            .is_running = cpu_clock_ns != thread->observe.sent_cpu_ns,
                                            .is_unknown = true}};
     thread->observe.sent_cpu_ns = cpu_clock_ns;

@@ -153,6 +153,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
     enum thread_stat_state state = thread_stat_runs(stats, thread->stat, thread->tid, &before);
     for (int i = 0; i < TRIES && state == THREAD_STAT_KNOWN; i++, before = after) {
         ret->cpu_ns = before.cpu_ns;
+        ret->delay_ns = before.delay_ns;
         if (memory->is_reference && memory->reference == before.count) {
             refer_to(memory, &before, true);
             return REMOTE_UNCHANGED;
@@ -172,6 +173,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         ret->addresses = walk.addresses;
         return REMOTE_WALKED;
     }
+    ret->is_runnable = state == THREAD_STAT_RUNNING;
     return state == THREAD_STAT_GONE ? REMOTE_GONE : REMOTE_SIGNAL;
 }
 
@@ -196,6 +198,13 @@ bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct
     bool is_known = thread_stat_runs(&sampler->stats, stat, tid, &runs) == THREAD_STAT_KNOWN;
     thread_stat_let_go(&sampler->stats);
     return is_known && runs.count == memory->reference;
+}
+
+uint64_t remote_sample_delay(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat)
+{
+    struct thread_stat_runs runs;
+    enum thread_stat_state state = thread_stat_runs(&sampler->stats, stat, tid, &runs);
+    return state == THREAD_STAT_KNOWN ? runs.delay_ns : FOLD_NO_DELAY;
 }
 
 void remote_sample_learn(struct remote_memory *memory, const struct remote_reply *reply)

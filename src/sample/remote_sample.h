@@ -19,6 +19,7 @@
 #ifndef WALLPROF_REMOTE_SAMPLE_H
 #define WALLPROF_REMOTE_SAMPLE_H
 
+#include "account/fold.h"
 #include "sig/ground/sig_stack.h"
 #include "sig/walk/sig_remote_walk.h"
 #include "thread_stat.h"
@@ -52,6 +53,8 @@ struct remote_sample {
     /* Of UNCHANGED and WALKED: its CPU clock. Of SIGNAL: its CPU clock when the kernel last updated it, 0
      * when that cannot be read. */
     uint64_t cpu_ns;
+    bool is_runnable;  /* of SIGNAL: it was not blocked, so where it seems to be it waits for a CPU */
+    uint64_t delay_ns; /* how long it has waited for a CPU; FOLD_NO_DELAY when that cannot be read */
     /* Of WALKED: */
     const uint64_t *addresses; /* as sig_unwind's; valid until the next sample */
     uint32_t depth;
@@ -90,6 +93,9 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
 /* Whether it has not run since the last sample found it blocked: as UNCHANGED. */
 bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
                                struct remote_memory *memory);
+
+/* How long it has waited for a CPU in its life, FOLD_NO_DELAY when that cannot be read. */
+uint64_t remote_sample_delay(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat);
 
 /*
  * Whether a signal cuts a blocked call short, although its handler has SA_RESTART. number, arguments: of the

@@ -120,6 +120,9 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
     if (status < 0)
         return status;
     open_directory(sampler, has_own_descriptors);
+    sampler->has_quota = has_own_descriptors;
+    if (sampler->has_quota)
+        sampler->quota_before = cpu_quota_read();
     sampler_begin_arrived(sampler);
     while (thread_scan_start(&sampler->thread_scan, sampler->threads)) {
         sampler_begin_arrived(sampler);

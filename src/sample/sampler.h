@@ -9,6 +9,7 @@
 #ifndef WALLPROF_SAMPLER_H
 #define WALLPROF_SAMPLER_H
 
+#include "cpu_quota.h"
 #include "thread_scan.h"
 #include "overhead_group.h"
 #include "account/account.h"
@@ -71,11 +72,13 @@ struct sampler {
     struct gaps gaps; /* time in which nobody could be observed */
     struct gap_watch gap_watch;
     struct realtime realtime;
-    struct mapped_store mapped_store; /* sampler_store.c */
-    arena_ref free_state;             /* struct thread_state of threads that have ended */
-    struct counters counted_before;   /* counts that never start over: their values at sampler_begin_anew */
-    bool modules_changed;             /* since the last table was built */
-    uint64_t modules_quiet_ns;        /* from when on the modules count as settled */
+    struct mapped_store mapped_store;         /* sampler_store.c */
+    bool has_quota;                           /* whether this is known: */
+    struct cpu_quota quota_before, throttled; /* at the start, and since then up to the end or a pause */
+    arena_ref free_state;                     /* struct thread_state of threads that have ended */
+    struct counters counted_before; /* counts that never start over: their values at sampler_begin_anew */
+    bool modules_changed;           /* since the last table was built */
+    uint64_t modules_quiet_ns;      /* from when on the modules count as settled */
     const struct sig_modules_table *pending_table; /* built, but handlers may still use the one before */
     uint32_t unloads_ended;                        /* sig_unloads.ended as of the snapshot */
     uint32_t pending_unloads_ended;                /* the same for the pending table */

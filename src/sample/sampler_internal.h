@@ -14,7 +14,10 @@
 #include "sampler.h"
 
 /* A live thread is recorded from then on: it gets a record and a root, and is scheduled. */
-void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns);
+void sampler_record(struct sampler *sampler, struct thread *thread, const struct fold_clocks *start);
+
+/* A thread's delay clock; FOLD_NO_DELAY when that cannot be read. */
+uint64_t sampler_delay_of(struct sampler *sampler, struct thread *thread);
 
 /* Only the part of it for the schedule and the timeline. */
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns);
@@ -29,7 +32,7 @@ void sampler_adopt_strangers(struct sampler *sampler);
 /* Begins the threads that have arrived; ends a list of threads that have left, or one thread. */
 void sampler_begin_arrived(struct sampler *sampler);
 void sampler_end_left(struct sampler *sampler, struct thread *left);
-void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
+void sampler_end_thread(struct sampler *sampler, struct thread *thread, const struct fold_clocks *end,
                         enum fold_rest rest);
 
 /* At the recording's end: samples the threads that were not sampled yet, if they are blocked. Takes 0.2 s at

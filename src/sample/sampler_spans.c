@@ -11,20 +11,31 @@
 
 /* What a recording's end needs of a living thread. */
 struct last_sample {
-    uint64_t cpu_ns;
+    uint64_t cpu_ns, delay_ns;
     enum fold_rest rest;
 };
 
 static struct last_sample sample_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
     char name[THREAD_NAME_BYTES];
-    struct last_sample last = {.cpu_ns = clock_read_ns(clock_of_thread(thread->tid))};
+    struct last_sample last = {.cpu_ns = clock_read_ns(clock_of_thread(thread->tid)),
+                               .delay_ns = sampler_delay_of(sampler, thread)};
     proc_tasks_name(sampler->thread_scan.task_directory, thread->tid, name, sizeof(name));
     if (thread_annotations_name(&thread->annotations, name) || *name)
         memcpy(thread->end_name, name, sizeof(name));
     bool is_where_it_was = observe_has_not_run(&sampler->observer, thread);
     last.rest = is_where_it_was ? FOLD_REST_UNCHANGED : sampler_rest_of(thread, now_ns);
     return last;
+}
+
+/* Which cgroup the process is in is known from its start, if descriptors could be used then. */
+static void read_quota(struct sampler *sampler)
+{
+    sampler->throttled = cpu_quota_since(&sampler->quota_before);
+    if (mapped_store_is_kept(&sampler->mapped_store)) {
+        sampler->mapped_store.header->throttled_count = sampler->throttled.throttled_count;
+        sampler->mapped_store.header->throttled_ns = sampler->throttled.throttled_ns;
+    }
 }
 
 static void settle_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
@@ -34,7 +45,9 @@ static void settle_live(struct sampler *sampler, struct thread *thread, uint64_t
         now_ns = end_ns; /* it has left just now */
     struct last_sample last = sample_live(sampler, thread, now_ns);
     uint64_t stretch_end_ns = schedule_until(&sampler->schedule, &thread->schedule);
-    fold_thread_settle(&sampler->account.fold, &thread->fold, stretch_end_ns, now_ns, last.cpu_ns, last.rest);
+    const struct fold_clocks now = {now_ns, last.cpu_ns, last.delay_ns};
+    thread->fold.group = claims_group(thread->end_name);
+    fold_thread_settle(&sampler->account.fold, &thread->fold, stretch_end_ns, &now, last.rest);
     sampler_record_end(sampler, thread, now_ns);
     sampler_show_thread(sampler, thread, now_ns);
 }
@@ -55,6 +68,8 @@ void sampler_settle(struct sampler *sampler, uint64_t now_ns)
     bool was_open = open_for_names(sampler);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         settle_live(sampler, sampler->threads->live[i], now_ns);
+    if (sampler->has_quota)
+        read_quota(sampler);
     if (!was_open)
         sampler_close_directory(sampler);
     sampler_count_up(sampler);
@@ -99,15 +114,15 @@ static uint64_t cpu_clock_of(const struct thread *thread)
 
 static void resume_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
-    uint64_t cpu_ns = cpu_clock_of(thread);
+    const struct fold_clocks now = {now_ns, cpu_clock_of(thread), sampler_delay_of(sampler, thread)};
     if (thread->fold.root) {
-        fold_thread_skip(&thread->fold, now_ns, cpu_ns);
+        fold_thread_skip(&thread->fold, &now);
         sampler_show_thread(sampler, thread, now_ns);
         sampler_schedule(sampler, thread, now_ns);
         return;
     }
     thread->recorded_number = 0;
-    sampler_record(sampler, thread, now_ns, cpu_ns);
+    sampler_record(sampler, thread, &now);
 }
 
 static void restart_ticks(struct sampler *sampler, uint64_t now_ns)
@@ -155,6 +170,7 @@ static void count_anew(struct sampler *sampler, uint64_t now_ns)
     before->sampler_cpu_ns += counters->sampler_cpu_ns;
     sampler->counters = (struct counters){0};
     sampler->account.fold.samples = 0;
+    sampler->account.fold.pool = (struct claims_pool){0};
     memset(&sampler->observer.made, 0, sizeof(sampler->observer.made));
     overhead_limit_describe_from(&sampler->overhead_limit, now_ns);
 }
@@ -172,12 +188,13 @@ static void forget_thread(struct thread *thread)
 
 static void begin_thread_anew(struct sampler *sampler, struct thread *thread)
 {
-    uint64_t time_ns = thread->fold.time_ns, cpu_ns = thread->fold.cpu_clock_ns;
+    const struct fold_thread *fold = &thread->fold;
+    const struct fold_clocks now = {fold->time_ns, fold->cpu_clock_ns, fold->delay_clock_ns};
     forget_thread(thread);
     if (sampler->is_stopped)
         return;
     thread->recorded_number = 0;
-    sampler_record(sampler, thread, time_ns, cpu_ns);
+    sampler_record(sampler, thread, &now);
 }
 
 static void schedule_anew(struct sampler *sampler)
@@ -223,7 +240,7 @@ static void close_live(struct sampler *sampler, struct thread *thread, uint64_t 
     struct last_sample last = sample_live(sampler, thread, now_ns);
     if (sampler->is_stopped) /* it was settled then */
         last = (struct last_sample){0};
-    sampler_end_thread(sampler, thread, now_ns, last.cpu_ns, last.rest);
+    sampler_end_thread(sampler, thread, &(struct fold_clocks){now_ns, last.cpu_ns, last.delay_ns}, last.rest);
 }
 
 void sampler_close(struct sampler *sampler, uint64_t now_ns)
@@ -235,6 +252,8 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns)
     bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    if (sampler->has_quota)
+        read_quota(sampler);
     if (!was_open)
         sampler_close_directory(sampler);
     sampler_count_up(sampler);

@@ -32,12 +32,16 @@ static void copy_state(const struct thread *thread, struct thread_state *state)
     const struct fold_thread *fold = &thread->fold;
     state->node = fold->node;
     state->credited = fold->credited;
-    state->was_running = fold->was_running;
+    state->found = (fold->was_running ? THREAD_FOUND_RUNNING : 0) |
+                   (fold->was_queued ? THREAD_FOUND_QUEUED : 0) |
+                   (fold->knows_delay ? THREAD_FOUND_DELAY_CLOCK : 0);
     state->time_ns = fold->time_ns;
     state->until_ns = fold->until_ns;
     state->cpu_clock_ns = fold->cpu_clock_ns;
     state->begin_ns = fold->begin_ns;
     state->begin_cpu_clock_ns = fold->begin_cpu_clock_ns;
+    state->delay_clock_ns = fold->delay_clock_ns;
+    state->begin_delay_clock_ns = fold->begin_delay_clock_ns;
     state->stretch_end_tick = thread->schedule.begin;
 }
 
@@ -120,6 +124,7 @@ void sampler_show(struct sampler *sampler, uint64_t now_ns)
         return;
     sampler_count_up(sampler);
     show_lists(sampler);
+    sampler->mapped_store.header->has_rundelay = sampler->account.fold.knows_delay;
     mapped_store_beat(&sampler->mapped_store, now_ns, sampler->schedule.tick, &sampler->counters,
                       sampler->timeline);
 }

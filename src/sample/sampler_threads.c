@@ -36,24 +36,25 @@ static void count_ended(struct sampler *sampler, const struct thread *thread)
                            fold->cpu_clock_ns - fold->begin_cpu_clock_ns);
 }
 
-void sampler_end_thread(struct sampler *sampler, struct thread *thread, uint64_t end_ns, uint64_t end_cpu_ns,
+void sampler_end_thread(struct sampler *sampler, struct thread *thread, const struct fold_clocks *end,
                         enum fold_rest rest)
 {
-    thread_scan_forget(&sampler->thread_scan, thread, end_ns);
+    thread_scan_forget(&sampler->thread_scan, thread, end->time_ns);
     if (thread->live_index == THREAD_NOT_LIVE) {
         threads_release(sampler->threads, thread);
         return;
     }
     observe_forget(&sampler->observer, thread);
+    thread->fold.group = claims_group(thread->end_name);
     if (!sampler->is_stopped) {
         fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
         schedule_remove(&sampler->schedule, &thread->schedule);
-        fold_thread_end(&sampler->account.fold, &thread->fold, end_ns, end_cpu_ns, rest);
+        fold_thread_end(&sampler->account.fold, &thread->fold, end, rest);
         if (sampler->timeline)
             timeline_end(sampler->timeline, &thread->fold.timeline);
     }
     sampler_show_end(sampler, thread);
-    sampler_record_end(sampler, thread, end_ns);
+    sampler_record_end(sampler, thread, end->time_ns);
     count_ended(sampler, thread);
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
@@ -65,7 +66,8 @@ static void end_gone(struct sampler *sampler, struct thread *thread, uint64_t en
     if (!thread->is_foreign)
         threads_uncount(sampler->threads, thread);
     sampler->was_left_silently |= !thread->is_foreign;
-    sampler_end_thread(sampler, thread, end_ns, thread->fold.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+    const struct fold_clocks end = {end_ns, thread->fold.cpu_clock_ns, FOLD_NO_DELAY};
+    sampler_end_thread(sampler, thread, &end, FOLD_REST_UNSAMPLED);
 }
 
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns)
@@ -76,14 +78,19 @@ void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t s
     timeline_begin(&thread->fold.timeline, thread->recorded_number, thread->schedule.begin);
 }
 
-void sampler_record(struct sampler *sampler, struct thread *thread, uint64_t start_ns, uint64_t start_cpu_ns)
+void sampler_record(struct sampler *sampler, struct thread *thread, const struct fold_clocks *start)
 {
     thread->record = thread_records_take(&sampler->records, &sampler->arena, &thread->recorded_number);
     arena_ref root = tree_root(&sampler->tree, thread->recorded_number);
-    add_record(sampler, thread, root, start_ns);
-    fold_thread_begin(&thread->fold, root, start_ns, start_cpu_ns);
-    sampler_schedule(sampler, thread, start_ns);
-    sampler_show_thread(sampler, thread, start_ns);
+    add_record(sampler, thread, root, start->time_ns);
+    fold_thread_begin(&thread->fold, root, start);
+    sampler_schedule(sampler, thread, start->time_ns);
+    sampler_show_thread(sampler, thread, start->time_ns);
+}
+
+uint64_t sampler_delay_of(struct sampler *sampler, struct thread *thread)
+{
+    return remote_sample_delay(&sampler->observer.remote, thread->tid, &thread->stat);
 }
 
 static void begin_thread(struct sampler *sampler, struct thread *thread)
@@ -98,8 +105,11 @@ static void begin_thread(struct sampler *sampler, struct thread *thread)
     observe_begin(&sampler->observer, thread);
     if (thread->start_ns < sampler->start_ns)
         thread->start_ns = sampler->start_ns;
-    if (!sampler->is_stopped)
-        sampler_record(sampler, thread, thread->start_ns, thread->start_cpu_ns);
+    if (sampler->is_stopped)
+        return;
+    /* One that has used CPU time before has also waited before. */
+    uint64_t delay_ns = thread->start_cpu_ns ? sampler_delay_of(sampler, thread) : 0;
+    sampler_record(sampler, thread, &(struct fold_clocks){thread->start_ns, thread->start_cpu_ns, delay_ns});
 }
 
 /* Numbers a list of threads, newest first, in the order of registration. The newest get numbers that serve
@@ -150,7 +160,8 @@ void sampler_end_left(struct sampler *sampler, struct thread *left)
     for (struct thread *thread = left, *next; thread; thread = next) {
         next = thread->next_left;
         uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
-        sampler_end_thread(sampler, thread, end_ns, thread->end_cpu_ns, sampler_rest_of(thread, end_ns));
+        const struct fold_clocks end = {end_ns, thread->end_cpu_ns, FOLD_NO_DELAY};
+        sampler_end_thread(sampler, thread, &end, sampler_rest_of(thread, end_ns));
     }
     sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }

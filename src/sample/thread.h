@@ -57,9 +57,11 @@ struct thread {
         int slot;                      /* outstanding signal, -1 without */
         uint32_t snapshot;             /* the last snapshot of the modules before it was sent */
         uint64_t sent_ns, sent_cpu_ns; /* when it was sent, and the thread's CPU clock then */
+        uint64_t delay_ns;             /* its delay clock when it was read last, or FOLD_NO_DELAY */
         uint64_t chosen_ns;  /* when the thread was chosen last: the signal was sent or outstanding */
         uint64_t check_ns;   /* when to check an overdue reply, or to try a silent thread again */
         uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that replies */
+        bool was_runnable;   /* when the signal was sent: woken, if its reply seems to come from a wait */
         bool is_silent;      /* did not reply the last time: its mask is read before another signal */
         bool is_traced;      /* by another process; known until then: */
         uint64_t tracer_due_ns;

@@ -172,7 +172,7 @@ static enum thread_stat_state parse_runs(const char *text, struct thread_stat_ru
 {
     char *at;
     ret->cpu_ns = strtoull(text, &at, 10);
-    strtoull(at, &at, 10); /* the time it waited for a CPU */
+    ret->delay_ns = strtoull(at, &at, 10);
     ret->count = strtoull(at, &at, 10);
     return ret->count > 0 ? THREAD_STAT_KNOWN : THREAD_STAT_UNREADABLE;
 }

@@ -46,8 +46,9 @@ struct thread_stats {
 
 /* How often a thread has run. */
 struct thread_stat_runs {
-    uint64_t count;  /* how often it was put on a CPU */
-    uint64_t cpu_ns; /* its CPU clock, exact while it does not run */
+    uint64_t count;    /* how often it was put on a CPU */
+    uint64_t cpu_ns;   /* its CPU clock, exact while it does not run */
+    uint64_t delay_ns; /* how long it has waited for a CPU so far; a wait counts when it is over */
 };
 
 /* Where it is blocked. */

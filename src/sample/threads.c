@@ -96,6 +96,7 @@ struct thread *threads_acquire(struct threads *threads)
     size_t kept_bytes = offsetof(struct thread, number); /* index and next_free: others may be reading them */
     memset((char *)thread + kept_bytes, 0, sizeof(*thread) - kept_bytes);
     thread->observe.slot = -1;
+    thread->observe.delay_ns = FOLD_NO_DELAY;
     thread->turn = sig_load_relaxed(&threads->turn) % 2;
     thread->is_coming = true;
     sig_add_relaxed(&threads->coming[thread->turn], 1); /* the kernel lists the thread after this */

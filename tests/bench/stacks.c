@@ -128,8 +128,7 @@ static void add_stacks(struct timeline *timeline, uint32_t stacks, uint32_t thre
         made += node->self.samples == 0;
         node->self.samples++;
         node->self.cpu_ns += cpu_ns;
-        node->self.offcpu_ns += PERIOD_NS - cpu_ns;
-        node->self.wall_ns += PERIOD_NS;
+        node->self.blocked_ns += PERIOD_NS - cpu_ns;
         if (timeline->count < timeline->capacity)
             timeline->records[timeline->count++] = (struct timeline_record){.first_ns = time_ns,
                                                                             .last_ns = time_ns,

@@ -171,8 +171,8 @@ check_completed_words() {
     offers "$formats" wallprof-run --format ''
     offers 'pprof,firefox pprof,folded ' wallprof-run --format pprof,f
     offers 'firefox folded ' wallprof-run --format = f
-    offers 'cpu offcpu samples wall ' wallprof top --sort ''
-    offers 'cpu offcpu samples wall ' wallprof top a.store --sort =
+    offers 'cpu offcpu rundelay samples wall ' wallprof top --sort ''
+    offers 'cpu offcpu rundelay samples wall ' wallprof top a.store --sort =
     offers 'file function ' wallprof diff -b f
     offers 'always auto ' wallprof top --color a
     offers 'fork,exec ' wallprof-run --follow fork,e

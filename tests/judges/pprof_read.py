@@ -27,6 +27,8 @@ import sys
 
 TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("offcpu", "nanoseconds"), ("wall", "nanoseconds")]
 SAMPLES, CPU, OFFCPU, WALL = range(4)
+# Between off-CPU and wall, where the kernel told it. It is read into sample.rundelay, so that the others keep their places.
+RUNDELAY, RUNDELAY_AT = ("rundelay", "nanoseconds"), 3
 PSEUDO = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]", "[stopped]", "[not observed]"}
 NAMELESS = re.compile(r"^\[(.+\+0x[0-9a-f]+|anonymous code)\]$")
 # What a thread's stack ends in, or one that makecontext made.
@@ -214,6 +216,15 @@ class Profile:
         self.mappings = {mapping.id: mapping for mapping in self.message.mapping}
         self.locations = {location.id: location for location in self.message.location}
         self.functions = {function.id: function for function in self.message.function}
+        self.take_rundelay()
+
+    def take_rundelay(self):
+        types = [(self.text(type.type), self.text(type.unit)) for type in self.message.sample_type]
+        self.has_rundelay = types[RUNDELAY_AT : RUNDELAY_AT + 1] == [RUNDELAY]
+        for sample in self.message.sample:
+            sample.rundelay = 0
+            if self.has_rundelay and len(sample.value) == len(TYPES) + 1:
+                sample.rundelay = sample.value.pop(RUNDELAY_AT)
 
     def text(self, index):
         require(0 <= index < len(self.strings), f"string index {index} is outside the string table")
@@ -249,6 +260,9 @@ class Profile:
 
     def totals(self):
         return [sum(sample.value[type] for sample in self.message.sample) for type in range(len(TYPES))]
+
+    def rundelay(self):
+        return sum(sample.rundelay for sample in self.message.sample)
 
     def threads(self):
         """Values per (thread_id, thread)."""
@@ -350,6 +364,8 @@ def check_ids(profile):
 def check_types(profile):
     message = profile.message
     types = [(profile.text(type.type), profile.text(type.unit)) for type in message.sample_type]
+    if profile.has_rundelay:
+        del types[RUNDELAY_AT]
     require(types == TYPES, f"2: sample types are {types}, not {TYPES}")
     require(profile.text(message.default_sample_type) == "wall", "2: default_sample_type is not wall")
     require(message.period_type is not None, "2: there is no period_type")
@@ -369,6 +385,8 @@ def check_samples(profile):
     for number, sample in enumerate(profile.message.sample):
         where = f"sample {number} {profile.path}"
         require(len(sample.value) == len(TYPES), f"1: {where} has {len(sample.value)} values")
+        require(sample.value[WALL] == sample.value[CPU] + sample.value[OFFCPU], f"4: {where} does not add up: {sample.value}")
+        require(0 <= sample.rundelay <= sample.value[OFFCPU], f"4: {where} waits for a CPU for longer than it waits")
         require(min(sample.value) >= 0, f"4: {where} has a negative value: {sample.value}")
         require(any(sample.value), f"4: {where} has only zeros")
         require(sample.location_id, f"8: {where} has no frame")
@@ -503,7 +521,10 @@ def check(profile, labels="both", main=None, is_full=False):
 
 
 def print_totals(profile):
-    for (name, _), total in zip(TYPES, profile.totals()):
+    totals = [(name, total) for (name, _), total in zip(TYPES, profile.totals())]
+    if profile.has_rundelay:
+        totals.insert(RUNDELAY_AT, ("rundelay", profile.rundelay()))
+    for name, total in totals:
         print(name, total)
 
 

@@ -55,7 +55,7 @@ int fake_letters_teardown(void **state)
 
 struct values fake_wall(uint64_t wall_ns)
 {
-    return (struct values){.samples = 1, .offcpu_ns = wall_ns, .wall_ns = wall_ns};
+    return (struct values){.samples = 1, .blocked_ns = wall_ns};
 }
 
 void fake_name(struct fake_letters *fake, char letter, const char *name, const char *file,
@@ -166,7 +166,7 @@ void assert_error_without_memory(struct fake_letters *fake, enum file_format for
         char stack[13] = "";
         for (int j = 0; j < 12; j++)
             stack[j] = (char)('a' + random_next(&random) % 26);
-        fake_weigh(fake, root, stack, (struct values){.samples = 1, .wall_ns = 1000000});
+        fake_weigh(fake, root, stack, (struct values){.samples = 1, .blocked_ns = 1000000});
     }
     fake_name_locations(fake);
     for (int i = 0; i < STEPS && status == -ENOMEM; i++, errors += status == -ENOMEM)

@@ -101,13 +101,12 @@ arena_ref fake_profile_node(struct fake_profile *fake, arena_ref parent, arena_r
 }
 
 void fake_profile_weigh(struct fake_profile *fake, arena_ref node, uint64_t samples, uint64_t cpu_ns,
-                        uint64_t offcpu_ns)
+                        uint64_t blocked_ns)
 {
     struct values *self = &tree_node(&fake->tree, node)->self;
     self->samples += samples;
     self->cpu_ns += cpu_ns;
-    self->offcpu_ns += offcpu_ns;
-    self->wall_ns += cpu_ns + offcpu_ns;
+    self->blocked_ns += blocked_ns;
 }
 
 void fake_profile_init(struct fake_profile *fake, size_t arena_bytes)

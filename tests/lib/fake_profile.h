@@ -40,7 +40,7 @@ void fake_profile_region(struct fake_profile *fake, const char *path);
 arena_ref fake_profile_thread(struct fake_profile *fake, int32_t tid, const char *name);
 arena_ref fake_profile_node(struct fake_profile *fake, arena_ref parent, arena_ref location);
 void fake_profile_weigh(struct fake_profile *fake, arena_ref node, uint64_t samples, uint64_t cpu_ns,
-                        uint64_t offcpu_ns);
+                        uint64_t blocked_ns);
 void fake_profile_init(struct fake_profile *fake, size_t arena_bytes);
 void fake_profile_deinit(struct fake_profile *fake);
 

@@ -76,7 +76,7 @@ struct thread *fake_recorder_begin(struct fake_recorder *recorder, uint64_t time
     record->tid = thread->tid;
     record->start_ns = thread->start_ns;
     thread_records_link(&sampler->records, &sampler->arena, thread->record);
-    fold_thread_begin(&thread->fold, root, thread->start_ns, 0);
+    fold_thread_begin(&thread->fold, root, &(struct fold_clocks){thread->start_ns, 0, FOLD_NO_DELAY});
     thread->schedule.begin = sampler->schedule.tick;
     timeline_begin(&thread->fold.timeline, thread->number, thread->schedule.begin);
     sampler_show_thread(sampler, thread, thread->start_ns);
@@ -124,7 +124,8 @@ void fake_recorder_end(struct fake_recorder *recorder, struct thread *thread, ui
     struct sampler *sampler = &recorder->sampler;
     struct thread_record *record = arena_at(&sampler->arena, thread->record);
     fold_stretch_ended(&thread->fold, FAKE_START_NS + time_ns);
-    fold_thread_end(&sampler->account.fold, &thread->fold, FAKE_START_NS + time_ns, cpu_ns,
+    fold_thread_end(&sampler->account.fold, &thread->fold,
+                    &(struct fold_clocks){FAKE_START_NS + time_ns, cpu_ns, FOLD_NO_DELAY},
                     FOLD_REST_UNSAMPLED);
     if (sampler->timeline)
         timeline_end(sampler->timeline, &thread->fold.timeline);

@@ -60,8 +60,8 @@ void fake_add_values(struct values *sum, const struct values *values)
 {
     sum->samples += values->samples;
     sum->cpu_ns += values->cpu_ns;
-    sum->offcpu_ns += values->offcpu_ns;
-    sum->wall_ns += values->wall_ns;
+    sum->rundelay_ns += values->rundelay_ns;
+    sum->blocked_ns += values->blocked_ns;
 }
 
 arena_ref fake_next(const struct tree *tree, arena_ref root, arena_ref node)
@@ -82,12 +82,18 @@ struct values fake_sum(const struct tree *tree, arena_ref root)
     return sum;
 }
 
+uint64_t fake_wall_ns(const struct tree *tree, arena_ref root)
+{
+    const struct values sum = fake_sum(tree, root);
+    return tree_wall_ns(&sum);
+}
+
 void fake_assert_values(const struct tree *tree, arena_ref node, struct values expected)
 {
     assert_int_not_equal(node, 0);
     const struct values *self = &tree_node(tree, node)->self;
     assert_int_equal(self->samples, expected.samples);
     assert_int_equal(self->cpu_ns, expected.cpu_ns);
-    assert_int_equal(self->offcpu_ns, expected.offcpu_ns);
-    assert_int_equal(self->wall_ns, expected.wall_ns);
+    assert_int_equal(self->rundelay_ns, expected.rundelay_ns);
+    assert_int_equal(self->blocked_ns, expected.blocked_ns);
 }

@@ -37,6 +37,7 @@ void fake_add_values(struct values *sum, const struct values *values);
 /* The next node of a root's tree in depth-first order, 0 after the last. */
 arena_ref fake_next(const struct tree *tree, arena_ref root, arena_ref node);
 struct values fake_sum(const struct tree *tree, arena_ref root);
+uint64_t fake_wall_ns(const struct tree *tree, arena_ref root);
 void fake_assert_values(const struct tree *tree, arena_ref node, struct values expected);
 
 #endif

@@ -63,12 +63,12 @@ static arena_ref small_child(struct small_profile *small, arena_ref parent, enum
 }
 
 static void small_weigh(struct small_profile *small, arena_ref node, uint64_t calls, uint64_t samples,
-                        uint64_t cpu, uint64_t offcpu)
+                        uint64_t cpu, uint64_t blocked)
 {
     struct tree_node *at = tree_node(&small->tree, node);
     at->calls = calls;
-    at->self =
-        (struct values){samples, cpu * SMALL_UNIT_NS, offcpu * SMALL_UNIT_NS, (cpu + offcpu) * SMALL_UNIT_NS};
+    at->self = (struct values){
+        .samples = samples, .cpu_ns = cpu * SMALL_UNIT_NS, .blocked_ns = blocked * SMALL_UNIT_NS};
 }
 
 static arena_ref small_thread(struct small_profile *small, int32_t tid, const char *name)

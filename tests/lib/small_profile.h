@@ -2,12 +2,12 @@
  * A small profile made by hand, with something of everything: three threads (two with equal names), two
  * modules and code outside of them, inlined frames, lines, recursion, pseudo-frames, call counts.
  *
- *     main (11):     main < start          20 samples, cpu 100, offcpu  50, wall 150
- *                    work < main < start    3 samples, cpu  40, offcpu   7, wall  47
+ *     main (11):     main < start          20 samples, cpu 100, blocked  50, wall 150
+ *                    work < main < start    3 samples, cpu  40, blocked   7, wall  47
  *                    [unsampled]                                             wall   5
  *     worker (12):   fact < fact < fact < run   4 samples, cpu 30, wall 30
- *                    helper (inlined) < fact < run    2 samples, cpu 1, offcpu 9, wall 10
- *     worker (13):   jitted < run           1 sample, offcpu 1000, wall 1000
+ *                    helper (inlined) < fact < run    2 samples, cpu 1, blocked 9, wall 10
+ *     worker (13):   jitted < run           1 sample, blocked 1000, wall 1000
  *
  * Values are in units of UNIT_NS.
  */

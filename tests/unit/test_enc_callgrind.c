@@ -28,12 +28,12 @@ static void functions_lines_and_calls(void **state)
     fake_name(fake, 'm', "main", "/src/m.c", 10);
     fake_name(fake, 'f', "f(int)", "/src/f.cc", 20);
     fake_name(fake, 'W', "wait", NULL, 0);
-    fake_weigh(fake, root, "m1f2", (struct values){3, 300, 0, 310});
-    fake_weigh(fake, root, "m1f3W", (struct values){2, 0, 200, 200});
-    fake_weigh(fake, root, "m4W", (struct values){1, 5, 100, 101});
-    fake_weigh(fake, root, "m4", (struct values){1, 10, 0, 10});
+    fake_weigh(fake, root, "m1f2", (struct values){3, 300, 0, 10});
+    fake_weigh(fake, root, "m1f3W", (struct values){2, 0, 0, 200});
+    fake_weigh(fake, root, "m4W", (struct values){1, 5, 0, 96});
+    fake_weigh(fake, root, "m4", (struct values){1, 10, 0, 0});
     assert_written(fake, FORMAT_CALLGRIND,
-                   HEADER "summary: 621 7 315 300\n"
+                   HEADER "summary: 621 7 315 306\n"
                           "\n"
                           "ob=(1) ???\n"
                           "fl=(1) ???\n"
@@ -42,7 +42,7 @@ static void functions_lines_and_calls(void **state)
                           "cfi=(2) /src/m.c\n"
                           "cfn=(2) main\n"
                           "calls=4 10\n"
-                          "0 621 7 315 300\n"
+                          "0 621 7 315 306\n"
                           "\n"
                           "ob=(2)\n"
                           "fl=(2)\n"
@@ -51,30 +51,30 @@ static void functions_lines_and_calls(void **state)
                           "cfi=(3) /src/f.cc\n"
                           "cfn=(4) f(int)\n"
                           "calls=2 20\n"
-                          "11 510 5 300 200\n"
+                          "11 510 5 300 210\n"
                           "14 10 1 10 0\n"
                           "cob=(3) /lib/lib.so\n"
                           "cfi=(1)\n"
                           "cfn=(3) wait\n"
                           "calls=1 0\n"
-                          "14 101 1 5 100\n"
+                          "14 101 1 5 96\n"
                           "\n"
                           "ob=(3)\n"
                           "fl=(1)\n"
                           "fn=(3)\n"
-                          "0 301 3 5 300\n"
+                          "0 301 3 5 296\n"
                           "\n"
                           "ob=(2)\n"
                           "fl=(3)\n"
                           "fn=(4)\n"
-                          "22 310 3 300 0\n"
+                          "22 310 3 300 10\n"
                           "cob=(3)\n"
                           "cfi=(1)\n"
                           "cfn=(3)\n"
                           "calls=1 0\n"
                           "23 200 2 0 200\n"
                           "\n"
-                          "totals: 621 7 315 300\n");
+                          "totals: 621 7 315 306\n");
 }
 
 static void what_is_inlined_is_called_at_its_line(void **state)
@@ -281,7 +281,7 @@ static void read_stacks(struct fake_letters *fake, const char *const *stacks, si
 {
     struct fold fold = {.tree = &fake->tree, .period_ns = 10};
     struct fold_thread thread;
-    fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), 1000, 0);
+    fold_thread_begin(&thread, fake_thread(fake, 7, "ruby"), &(struct fold_clocks){1000, 0, FOLD_NO_DELAY});
     for (size_t i = 0; i < count; i++)
         observe(fake, &fold, &thread, stacks[i]);
     struct fake_bytes file = fake_letters_written(fake, FORMAT_CALLGRIND);

@@ -108,7 +108,7 @@ static int setup(void **state)
     fixture.timeline = timeline_create(1 << 16, start_ns, 1);
     fixture.fold = (struct fold){.tree = &fixture.tree, .timeline = fixture.timeline};
     const struct thread_record *first = arena_at(&fixture.arena, fixture.thread_of_number[1]);
-    fold_thread_begin(&fixture.thread, first->root, start_ns, 0);
+    fold_thread_begin(&fixture.thread, first->root, &(struct fold_clocks){start_ns, 0, FOLD_NO_DELAY});
     timeline_begin(&fixture.thread.timeline, 1, 0);
     fixture.profile = (struct profile){.arena = &fixture.arena,
                                        .tree = &fixture.tree,

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 8, TYPES = 4, SAMPLES = 0, CPU = 1, OFFCPU = 2, WALL = 3 };
+enum { THREADS_MAX = 8, TYPES = 5, SAMPLES = 0, CPU = 1, OFFCPU = 2, RUNDELAY = 3, WALL = 4 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -114,6 +114,7 @@ static int setup(void **state)
                                        .tree = &fixture.tree,
                                        .modules = &fixture.modules.list,
                                        .thread_of_number = fixture.thread_of_number,
+                                       .has_rundelay = true,
                                        .labels = LABELS_ID,
                                        .start_utc_ns = UINT64_C(1764000000123456789),
                                        .duration_ns = UINT64_C(12345678901),
@@ -164,10 +165,10 @@ static arena_ref in_library(struct fixture *fixture, arena_ref parent, uint64_t 
     return child(fixture, parent, fixture->library, 0x40000000 + offset);
 }
 
-static void weigh(struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu, uint64_t offcpu,
-                  uint64_t wall)
+static void weigh(struct fixture *fixture, arena_ref node, uint64_t samples, uint64_t cpu, uint64_t rundelay,
+                  uint64_t blocked)
 {
-    tree_node(&fixture->tree, node)->self = (struct values){samples, cpu, offcpu, wall};
+    tree_node(&fixture->tree, node)->self = (struct values){samples, cpu, rundelay, blocked};
 }
 
 /* ---- writing and reading ---- */
@@ -241,6 +242,7 @@ static void assert_types(const struct fake_pprof *read)
     assert_value_type(read, read->sample_types[SAMPLES], "samples", "count");
     assert_value_type(read, read->sample_types[CPU], "cpu", "nanoseconds");
     assert_value_type(read, read->sample_types[OFFCPU], "offcpu", "nanoseconds");
+    assert_value_type(read, read->sample_types[RUNDELAY], "rundelay", "nanoseconds");
     assert_value_type(read, read->sample_types[WALL], "wall", "nanoseconds");
     assert_value_type(read, read->period_type, "wall", "nanoseconds");
     assert_string_equal(fake_string(read, read->field[14]), "wall");
@@ -343,14 +345,15 @@ static const struct fake_sample *find(const struct fixture *fixture, const uint6
     return NULL;
 }
 
-static void assert_weighs(const struct fake_sample *sample, uint64_t samples, uint64_t cpu, uint64_t offcpu,
-                          uint64_t wall)
+static void assert_weighs(const struct fake_sample *sample, uint64_t samples, uint64_t cpu, uint64_t rundelay,
+                          uint64_t blocked)
 {
     assert_non_null(sample);
     assert_int_equal(sample->values.at[SAMPLES], samples);
     assert_int_equal(sample->values.at[CPU], cpu);
-    assert_int_equal(sample->values.at[OFFCPU], offcpu);
-    assert_int_equal(sample->values.at[WALL], wall);
+    assert_int_equal(sample->values.at[OFFCPU], rundelay + blocked);
+    assert_int_equal(sample->values.at[RUNDELAY], rundelay);
+    assert_int_equal(sample->values.at[WALL], cpu + rundelay + blocked);
 }
 
 #define STACK(...) ((const uint64_t[]){__VA_ARGS__, 0})
@@ -457,15 +460,13 @@ static void any_weight_makes_a_sample_and_none_does_not(void **state)
 {
     struct fixture *fixture = *state;
     arena_ref root = add_thread(fixture, 1, "t");
-    for (uint64_t type = 0; type < TYPES; type++)
-        weigh(fixture, in_library(fixture, root, 0x10 + type), type == SAMPLES, type == CPU, type == OFFCPU,
-              type == WALL);
+    for (uint64_t kind = 0; kind < 4; kind++)
+        weigh(fixture, in_library(fixture, root, 0x10 + kind), kind == 0, kind == 1, kind == 2, kind == 3);
     in_library(fixture, root, 0x20);
     export_and_check(fixture);
-    assert_int_equal(fixture->read.sample_count, TYPES);
-    for (uint64_t type = 0; type < TYPES; type++)
-        assert_weighs(find(fixture, STACK(0x10 + type), 1, "t"), type == SAMPLES, type == CPU, type == OFFCPU,
-                      type == WALL);
+    assert_int_equal(fixture->read.sample_count, 4);
+    for (uint64_t kind = 0; kind < 4; kind++)
+        assert_weighs(find(fixture, STACK(0x10 + kind), 1, "t"), kind == 0, kind == 1, kind == 2, kind == 3);
 }
 
 static void recursion_repeats_a_location(void **state)
@@ -782,9 +783,15 @@ static struct values sum_of_read(const struct fake_pprof *read)
     struct values sum = {0};
     for (size_t i = 0; i < read->sample_count; i++) {
         const uint64_t *at = read->samples[i].values.at;
-        fake_add_values(&sum, &(struct values){at[SAMPLES], at[CPU], at[OFFCPU], at[WALL]});
+        fake_add_values(&sum,
+                        &(struct values){at[SAMPLES], at[CPU], at[RUNDELAY], at[OFFCPU] - at[RUNDELAY]});
     }
     return sum;
+}
+
+static uint64_t wall_of(struct values values)
+{
+    return tree_wall_ns(&values);
 }
 
 /* Random trees of 1,000 nodes over 200 locations, in threads of two names. */
@@ -828,12 +835,12 @@ static void twenty_thousand_samples_are_written(void **state)
     struct fixture *fixture = *state;
     arena_ref root = add_thread(fixture, 1, "t");
     for (uint64_t i = 0; i < 20000; i++)
-        weigh(fixture, child(fixture, root, 0, 0x1000 * (i + 1)), 1, 0, i, i);
+        weigh(fixture, child(fixture, root, 0, 0x1000 * (i + 1)), 1, 0, 0, i);
     export(fixture);
     assert_types(&fixture->read);
     assert_tables(&fixture->read);
     assert_int_equal(fixture->read.sample_count, 20000);
-    assert_int_equal(sum_of_read(&fixture->read).wall_ns, UINT64_C(20000) * 19999 / 2);
+    assert_int_equal(wall_of(sum_of_read(&fixture->read)), UINT64_C(20000) * 19999 / 2);
     assert_int_equal(fixture->read.location_count, 20000 + PSEUDO_COUNT);
     assert_int_equal(fixture->read.function_count, 1 + PSEUDO_COUNT); /* [anonymous code] */
 }

@@ -21,7 +21,8 @@ static int setup(void **state)
     assert_int_equal(arena_init(&fixture.arena, 1 << 22), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
     fixture.fold = (struct fold){.tree = &fixture.tree, .period_ns = 10, .gaps = &fixture.gaps};
-    fold_thread_begin(&fixture.thread, tree_root(&fixture.tree, 1), 1000, 0);
+    fold_thread_begin(&fixture.thread, tree_root(&fixture.tree, 1),
+                      &(struct fold_clocks){1000, 0, FOLD_NO_DELAY});
     *state = &fixture;
     return 0;
 }
@@ -40,6 +41,7 @@ static void observe(struct fixture *fixture, uint64_t time, uint64_t until, uint
     struct fold_observation observation = {.time_ns = time,
                                            .until_ns = until,
                                            .cpu_clock_ns = cpu,
+                                           .delay_clock_ns = FOLD_NO_DELAY,
                                            .is_running = stack,
                                            .is_unchanged = !stack,
                                            .path = path.locations,
@@ -65,7 +67,7 @@ static const struct values *gap_at(const struct fixture *fixture, const char *st
 static void assert_wall(const struct values *values, uint64_t cpu_ns, uint64_t wall_ns)
 {
     assert_int_equal(values->cpu_ns, cpu_ns);
-    assert_int_equal(values->wall_ns, wall_ns);
+    assert_int_equal(tree_wall_ns(values), wall_ns);
 }
 
 /* a until 1010; a tick is due at 1020, and comes at 1120: b. */
@@ -78,8 +80,9 @@ static void a_stop_is_no_functions_time(void **state)
     assert_wall(at(fixture, "a"), 10, 10);
     assert_wall(at(fixture, "b"), 10, 10);
     assert_wall(gap_at(fixture, "a", PSEUDO_STOPPED), 0, 100);
-    fold_thread_end(&fixture->fold, &fixture->thread, 1120, 20, FOLD_REST_UNSAMPLED);
-    assert_int_equal(fake_sum(&fixture->tree, fixture->thread.root).wall_ns, 120);
+    fold_thread_end(&fixture->fold, &fixture->thread, &(struct fold_clocks){1120, 20, FOLD_NO_DELAY},
+                    FOLD_REST_UNSAMPLED);
+    assert_int_equal(fake_wall_ns(&fixture->tree, fixture->thread.root), 120);
     assert_int_equal(fake_sum(&fixture->tree, fixture->thread.root).cpu_ns, 20);
 }
 
@@ -91,9 +94,9 @@ static void the_last_stretch_ends_where_it_did(void **state)
     gaps_add(&fixture->gaps, 1020, 1120, GAP_STOPPED);
     fold_stretch_ended(&fixture->thread, 1015);
     observe(fixture, 1120, 1120, 20, "b");
-    assert_int_equal(at(fixture, "a")->wall_ns, 15);
-    assert_int_equal(at(fixture, "b")->wall_ns, 5);
-    assert_int_equal(gap_at(fixture, "a", PSEUDO_STOPPED)->wall_ns, 100);
+    assert_int_equal(tree_wall_ns(at(fixture, "a")), 15);
+    assert_int_equal(tree_wall_ns(at(fixture, "b")), 5);
+    assert_int_equal(tree_wall_ns(gap_at(fixture, "a", PSEUDO_STOPPED)), 100);
 }
 
 /* The stretch goes on over the gap, and 3 beyond it. */
@@ -104,9 +107,9 @@ static void a_stretch_goes_on_after_a_gap(void **state)
     gaps_add(&fixture->gaps, 1020, 1120, GAP_STOPPED);
     fold_stretch_ended(&fixture->thread, 1123);
     observe(fixture, 1130, 1130, 30, "b");
-    assert_int_equal(at(fixture, "a")->wall_ns, 23);
-    assert_int_equal(at(fixture, "b")->wall_ns, 7);
-    assert_int_equal(gap_at(fixture, "a", PSEUDO_STOPPED)->wall_ns, 100);
+    assert_int_equal(tree_wall_ns(at(fixture, "a")), 23);
+    assert_int_equal(tree_wall_ns(at(fixture, "b")), 7);
+    assert_int_equal(tree_wall_ns(gap_at(fixture, "a", PSEUDO_STOPPED)), 100);
 }
 
 /* It ran all the time on another CPU. */
@@ -126,7 +129,7 @@ static void a_thread_that_has_not_run_is_known(void **state)
     observe(fixture, 1010, 1010, 10, "a");
     gaps_add(&fixture->gaps, 1020, 1120, GAP_NOT_OBSERVED);
     observe(fixture, 1120, 1120, 10, NULL);
-    assert_int_equal(at(fixture, "a")->wall_ns, 120);
+    assert_int_equal(tree_wall_ns(at(fixture, "a")), 120);
 }
 
 static void a_thread_may_end_in_a_gap(void **state)
@@ -134,10 +137,11 @@ static void a_thread_may_end_in_a_gap(void **state)
     struct fixture *fixture = *state;
     gaps_add(&fixture->gaps, 1020, 1120, GAP_STOPPED);
     gaps_add(&fixture->gaps, 1100, 1150, GAP_NOT_OBSERVED); /* only what is beyond the one before */
-    fold_thread_end(&fixture->fold, &fixture->thread, 1140, 20, FOLD_REST_UNSAMPLED);
-    assert_int_equal(gap_at(fixture, "", PSEUDO_STOPPED)->wall_ns, 100);
-    assert_int_equal(gap_at(fixture, "", PSEUDO_NOT_OBSERVED)->wall_ns, 20);
-    assert_int_equal(gap_at(fixture, "", PSEUDO_UNSAMPLED)->wall_ns, 20);
+    fold_thread_end(&fixture->fold, &fixture->thread, &(struct fold_clocks){1140, 20, FOLD_NO_DELAY},
+                    FOLD_REST_UNSAMPLED);
+    assert_int_equal(tree_wall_ns(gap_at(fixture, "", PSEUDO_STOPPED)), 100);
+    assert_int_equal(tree_wall_ns(gap_at(fixture, "", PSEUDO_NOT_OBSERVED)), 20);
+    assert_int_equal(tree_wall_ns(gap_at(fixture, "", PSEUDO_UNSAMPLED)), 20);
     assert_int_equal(fixture->gaps.total_ns[GAP_NOT_OBSERVED], 30);
 }
 

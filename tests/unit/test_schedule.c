@@ -586,7 +586,9 @@ static void enter(struct play *play, struct role *role, const struct fake_kind *
 {
     uint64_t seed = kind->in_step ? play->seed_in_step : random_next(&play->random);
     fake_begin(&role->task, kind, seed, now_ns, play->truth);
-    fold_thread_begin(&role->fold, tree_root(&play->tree, ++play->roots), now_ns, 0);
+    fold_thread_begin(&role->fold, tree_root(&play->tree, ++play->roots),
+                      &(struct fold_clocks){now_ns, 0, FOLD_NO_DELAY});
+    role->fold.group = (uint32_t)(uintptr_t)kind; /* threads of one kind have one name */
     schedule_add(&play->schedule, &role->schedule);
     for (uint32_t i = 0; i < play->skipped && play->skipped_ns[i] <= now_ns; i++)
         role->schedule.begin++;
@@ -606,7 +608,8 @@ static void leave(struct play *play, struct role *role, uint64_t end_ns)
     play->blind_ns += end_ns - task->now_ns;
     task->truth = play->blind;
     fake_advance(task, end_ns);
-    fold_thread_end(&play->fold, &role->fold, end_ns, task->cpu_ns, FOLD_REST_UNSAMPLED);
+    const struct fold_clocks end = {end_ns, task->cpu_ns, FOLD_NO_DELAY};
+    fold_thread_end(&play->fold, &role->fold, &end, FOLD_REST_UNSAMPLED);
     play->lifetimes_ns += end_ns - role->start_ns;
     play->cpu_ns += task->cpu_ns;
     role->is_gone = true;
@@ -761,16 +764,14 @@ static void add_up(const struct play *play, struct values found[FAKE_FUNCTIONS])
     }
 }
 
-/* No nanosecond is lost or found twice, and what no observation stands for is said to be so. */
+/* No nanosecond is lost or found twice. */
 static void assert_conserved(const struct play *play, const struct values found[FAKE_FUNCTIONS])
 {
     struct values sum = {0};
     for (int i = 0; i < FAKE_FUNCTIONS; i++)
         fake_add_values(&sum, &found[i]);
-    assert_int_equal(found[0].wall_ns, play->blind_ns);
-    assert_int_equal(sum.wall_ns, play->lifetimes_ns);
     assert_int_equal(sum.cpu_ns, play->cpu_ns);
-    assert_int_equal(sum.offcpu_ns, play->lifetimes_ns - play->cpu_ns);
+    assert_int_equal(sum.blocked_ns, play->lifetimes_ns - play->cpu_ns);
 }
 
 static void play_threads(struct play *play, uint32_t seconds, struct values found[FAKE_FUNCTIONS])
@@ -805,14 +806,24 @@ static void add_errors(struct errors errors[FAKE_FUNCTIONS], const struct play *
                        const struct values found[FAKE_FUNCTIONS])
 {
     for (int i = 1; i < FAKE_FUNCTIONS; i++)
-        add_error(&errors[i], found[i].wall_ns, play->truth[i]);
+        add_error(&errors[i], tree_wall_ns(&found[i]), play->truth[i]);
 }
 
-/* The mean error is within 4 standard errors of 0, or of the seconds allowed. */
-static void assert_unbiased(char function, const struct errors *errors, uint32_t runs, double allowed)
+/* Calibrated to clocks, claims have a bias of the order of 1 / observations, here of a few (fold.h). */
+static const double calibration_bias = 0.01;
+
+/*
+ * The mean error is within 4 standard errors of 0, or of the seconds allowed. unclaimed: what no observation
+ * has claimed although there were some, so that it is [unsampled]. A function may lack that, but none may
+ * have it.
+ */
+static void assert_unbiased(char function, const struct errors *errors, uint32_t runs, double allowed,
+                            double unclaimed)
 {
     double mean = errors->sum / runs, variance = (errors->squares - mean * errors->sum) / (runs - 1);
-    double above = mean > allowed ? mean - allowed : mean < -allowed ? mean + allowed : 0;
+    allowed += calibration_bias * errors->truth / runs;
+    double below = allowed + unclaimed / runs;
+    double above = mean > allowed ? mean - allowed : mean < -below ? mean + below : 0;
     if (above * above > 16 * variance / runs)
         fail_msg("%c: %+.4f s of %.4f s off on average, variance of one run %.6f s^2, %u runs", function,
                  mean, errors->truth / runs, variance, runs);
@@ -823,6 +834,7 @@ static void check_limited(const struct cast *cast, size_t kinds, uint32_t second
                           uint32_t limit_ppm, double allowed)
 {
     uint64_t lives = 0;
+    double unclaimed = 0;
     static struct play play;
     static struct values found[FAKE_FUNCTIONS];
     struct errors errors[FAKE_FUNCTIONS] = {0};
@@ -831,12 +843,13 @@ static void check_limited(const struct cast *cast, size_t kinds, uint32_t second
         overhead_limit_init(&play.restraint, limit_ppm, TICK_NS, SCHEDULE_LENGTH_MAX);
         play_threads(&play, seconds, found);
         add_errors(errors, &play, found);
+        unclaimed += ((double)tree_wall_ns(&found[0]) - (double)play.blind_ns) / NS_PER_S;
         lives += play.roots;
         assert_true(play.samples <= LOOKS * play.schedule.tick * 102 / 100);
         play_end(&play);
     }
     for (int i = 1; i < FAKE_FUNCTIONS; i++)
-        assert_unbiased((char)i, &errors[i], runs, allowed * (double)lives / runs);
+        assert_unbiased((char)i, &errors[i], runs, allowed * (double)lives / runs, unclaimed);
 }
 
 static void check(const struct cast *cast, size_t kinds, uint32_t seconds, uint32_t runs)

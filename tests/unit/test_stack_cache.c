@@ -93,8 +93,8 @@ static void shared_frames_are_folded_once(void **state)
     uint64_t stack[DEPTH_MAX];
     uint32_t depth = 0;
     size_t based = 0;
-    fold_thread_begin(&with, tree_root(&tree, 1), 0, 0);
-    fold_thread_begin(&without, with.root, 0, 0);
+    fold_thread_begin(&with, tree_root(&tree, 1), &(struct fold_clocks){0, 0, FOLD_NO_DELAY});
+    fold_thread_begin(&without, with.root, &(struct fold_clocks){0, 0, FOLD_NO_DELAY});
     srand(5);
     for (int round = 0; round < ROUNDS; round++) {
         uint32_t shared = depth ? (uint32_t)rand() % depth : 0;

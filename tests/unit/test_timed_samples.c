@@ -37,7 +37,8 @@ static void add_thread(struct fixture *fixture, uint32_t number)
     strcpy(record->name, "worker");
     record->root = tree_root(&fixture->tree, number);
     fixture->thread_of_number[number] = ref;
-    fold_thread_begin(&fixture->threads[number], record->root, start_ns, 0);
+    fold_thread_begin(&fixture->threads[number], record->root,
+                      &(struct fold_clocks){start_ns, 0, FOLD_NO_DELAY});
     timeline_begin(&fixture->threads[number].timeline, number, 0);
 }
 
@@ -93,17 +94,20 @@ static void record(struct fixture *fixture, size_t records, uint64_t ticks)
             fold_observe(&fixture->fold, thread, &observation);
         }
     }
-    for (uint32_t number = 1; number <= THREADS; number++)
-        fold_thread_end(&fixture->fold, &fixture->threads[number], start_ns + (ticks + 3) * NS_PER_MS,
-                        fixture->threads[number].cpu_clock_ns + 5, FOLD_REST_UNSAMPLED);
+    for (uint32_t number = 1; number <= THREADS; number++) {
+        struct fold_thread *thread = &fixture->threads[number];
+        const struct fold_clocks end = {start_ns + (ticks + 3) * NS_PER_MS, thread->cpu_clock_ns + 5,
+                                        FOLD_NO_DELAY};
+        fold_thread_end(&fixture->fold, thread, &end, FOLD_REST_UNSAMPLED);
+    }
 }
 
 static void add(struct values *sum, const struct values *values)
 {
     sum->samples += values->samples;
     sum->cpu_ns += values->cpu_ns;
-    sum->offcpu_ns += values->offcpu_ns;
-    sum->wall_ns += values->wall_ns;
+    sum->rundelay_ns += values->rundelay_ns;
+    sum->blocked_ns += values->blocked_ns;
 }
 
 static struct values sum_of_tree(const struct tree *tree, arena_ref root)
@@ -118,8 +122,8 @@ static void assert_sums(struct values a, struct values b)
 {
     assert_int_equal(a.samples, b.samples);
     assert_int_equal(a.cpu_ns, b.cpu_ns);
-    assert_int_equal(a.offcpu_ns, b.offcpu_ns);
-    assert_int_equal(a.wall_ns, b.wall_ns);
+    assert_int_equal(a.rundelay_ns, b.rundelay_ns);
+    assert_int_equal(a.blocked_ns, b.blocked_ns);
 }
 
 static void emit(void *context, arena_ref node, const struct values *values, uint64_t end_utc_ns)
@@ -169,7 +173,7 @@ static void share_out_all(struct fixture *fixture, size_t expected_groups, uint6
         if (!groups.members[first].thread)
             continue;
         struct values left = share_out(fixture, &samples, &groups, first, size);
-        assert_in_range(left.wall_ns, 0, most_left);
+        assert_in_range(tree_wall_ns(&left), 0, most_left);
         found++;
     }
     assert_int_equal(found, expected_groups);

@@ -33,7 +33,8 @@ static void begin(struct fixture *fixture, size_t records)
 
 static void begin_thread(struct fixture *fixture, struct fold_thread *thread, uint32_t number)
 {
-    fold_thread_begin(thread, tree_root(&fixture->tree, number), start_ns, 0);
+    fold_thread_begin(thread, tree_root(&fixture->tree, number),
+                      &(struct fold_clocks){start_ns, 0, FOLD_NO_DELAY});
     timeline_begin(&thread->timeline, number, fixture->timeline->tick);
 }
 
@@ -117,8 +118,9 @@ static void see_thread(struct fixture *fixture, struct fold_thread *thread, cons
 static void end_at(struct fixture *fixture, uint64_t time_us, uint64_t cpu_us, enum fold_rest rest)
 {
     struct fold_thread *thread = &fixture->thread;
-    fold_thread_end(&fixture->fold, thread, start_ns + time_us * NS_PER_US,
-                    thread->cpu_clock_ns + cpu_us * NS_PER_US, rest);
+    const struct fold_clocks end = {start_ns + time_us * NS_PER_US, thread->cpu_clock_ns + cpu_us * NS_PER_US,
+                                    FOLD_NO_DELAY};
+    fold_thread_end(&fixture->fold, thread, &end, rest);
     timeline_end(fixture->timeline, &thread->timeline);
 }
 
@@ -219,8 +221,8 @@ static void a_settled_thread_goes_on(void **state)
     struct fixture *fixture = *state;
     observe(fixture, (struct observed){"a", 1000, 10, WAITING, .until_us = 5000, .ticks = 4});
     fixture->timeline->tick += 1;
-    fold_thread_settle(&fixture->fold, &fixture->thread, 0, start_ns + 2000 * NS_PER_US,
-                       fixture->thread.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+    const struct fold_clocks now = {start_ns + 2000 * NS_PER_US, fixture->thread.cpu_clock_ns, FOLD_NO_DELAY};
+    fold_thread_settle(&fixture->fold, &fixture->thread, 0, &now, FOLD_REST_UNSAMPLED);
     assert_record(fixture, 0, "a", 1000, 1000, 10, 2000, 1, 2);
     fixture->timeline->tick += 3;
     see(fixture, "b", 6000, 0, RUNNING);

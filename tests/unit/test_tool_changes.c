@@ -26,7 +26,8 @@ static int setup(void **state)
     assert_int_equal(arena_init(&fixture.arena, 1 << 20), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
     fixture.fold = (struct fold){.tree = &fixture.tree, .period_ns = PERIOD};
-    fold_thread_begin(&fixture.thread, tree_root(&fixture.tree, 1), START, 0);
+    fold_thread_begin(&fixture.thread, tree_root(&fixture.tree, 1),
+                      &(struct fold_clocks){START, 0, FOLD_NO_DELAY});
     *state = &fixture;
     return 0;
 }
@@ -44,6 +45,7 @@ static void observe(struct fixture *fixture, uint64_t time, enum seen seen, cons
     struct fake_path path = fake_path(&fixture->tree, stack);
     struct fold_observation observation = {.time_ns = START + time,
                                            .cpu_clock_ns = seen == RUNNING ? time : 0,
+                                           .delay_clock_ns = FOLD_NO_DELAY,
                                            .is_running = seen == RUNNING,
                                            .is_unchanged = seen == UNCHANGED,
                                            .path = path.locations,
@@ -53,7 +55,8 @@ static void observe(struct fixture *fixture, uint64_t time, enum seen seen, cons
 
 static void end(struct fixture *fixture, uint64_t time)
 {
-    fold_thread_end(&fixture->fold, &fixture->thread, START + time, time, FOLD_REST_UNSAMPLED);
+    fold_thread_end(&fixture->fold, &fixture->thread,
+                    &(struct fold_clocks){START + time, time, FOLD_NO_DELAY}, FOLD_REST_UNSAMPLED);
 }
 
 static struct changes sum(const struct fixture *fixture, const char *stack)
@@ -157,7 +160,8 @@ static void threads_with_one_sample_are_compared_with_each_other(void **state)
         observe(fixture, 10, RUNNING, i % 4 < 2 ? "f" : "g");
         end(fixture, 10);
         near += sum(fixture, i % 4 < 2 ? "f" : "g").cum_near;
-        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, (uint32_t)i + 2), START, 0);
+        fold_thread_begin(&fixture->thread, tree_root(&fixture->tree, (uint32_t)i + 2),
+                          &(struct fold_clocks){START, 0, FOLD_NO_DELAY});
     }
     assert_float_equal(near, 50 * 100, 1);
 }
@@ -236,7 +240,7 @@ static void a_node_without_values_is_told_by_the_one_below(void **state)
 
 static void assert_error(double near, double far, uint64_t wall_ns, uint64_t expected)
 {
-    const struct values values = {.samples = 10, .cpu_ns = wall_ns / 4, .wall_ns = wall_ns};
+    const struct values values = {.samples = 10, .cpu_ns = wall_ns / 4, .blocked_ns = wall_ns - wall_ns / 4};
     struct report_error error = report_error_of(&values, near, far, PERIOD);
     assert_int_equal(error.wall_ns, expected);
     assert_in_range(error.cpu_ns + 1, expected / 2, expected / 2 + 1);
@@ -258,7 +262,7 @@ static void bars_are_narrower_for_long_calls(void **state)
 static void few_samples_have_no_bar(void **state)
 {
     (void)state;
-    const struct values four = {.samples = 4, .wall_ns = 40}, whole = {.samples = 400, .wall_ns = 4000};
+    const struct values four = {.samples = 4, .blocked_ns = 40}, whole = {.samples = 400, .blocked_ns = 4000};
     assert_int_equal(report_error_of(&four, 100, 100, PERIOD).wall_ns, REPORT_ERROR_UNKNOWN);
     assert_int_equal(report_error_of_samples(&four, &whole).cpu_ns, REPORT_ERROR_UNKNOWN);
 }
@@ -267,7 +271,8 @@ static void few_samples_have_no_bar(void **state)
 static void without_changes_samples_are_independent(void **state)
 {
     (void)state;
-    const struct values values = {.samples = 100, .wall_ns = 1000}, whole = {.samples = 400, .wall_ns = 4000};
+    const struct values values = {.samples = 100, .blocked_ns = 1000},
+                        whole = {.samples = 400, .blocked_ns = 4000};
     assert_int_equal(report_error_of_samples(&values, &whole).wall_ns, 176);
     assert_int_equal(report_error_of_samples(&whole, &whole).wall_ns, 0);
 }

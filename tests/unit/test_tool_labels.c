@@ -78,7 +78,7 @@ static void make_thread(struct fixture *fixture)
     *record = (struct thread_record){
         .root = tree_root(&fixture->tree, 1), .number = 1, .tid = 7, .start_ns = 1000, .name = "t"};
     fixture->thread_of_number[1] = ref;
-    fold_thread_begin(&fixture->thread, record->root, 1000, 0);
+    fold_thread_begin(&fixture->thread, record->root, &(struct fold_clocks){1000, 0, FOLD_NO_DELAY});
 }
 
 static void take_all_samples(struct fixture *fixture)
@@ -92,7 +92,8 @@ static void take_all_samples(struct fixture *fixture)
     sample(fixture, 50, (arena_ref[]){a, other}, 2, 1);
     const struct fold_observation left_out = {.time_ns = fixture->thread.time_ns + 60, .is_left_out = true};
     fold_observe(&fixture->fold, &fixture->thread, &left_out);
-    fold_thread_end(&fixture->fold, &fixture->thread, fixture->thread.time_ns, 0, FOLD_REST_UNSAMPLED);
+    fold_thread_end(&fixture->fold, &fixture->thread,
+                    &(struct fold_clocks){fixture->thread.time_ns, 0, FOLD_NO_DELAY}, FOLD_REST_UNSAMPLED);
 }
 
 static int setup(void **state)
@@ -190,11 +191,11 @@ static void other_labels_are_another_path_and_no_calls(void **state)
                  {{a, fixture->other}, 2, 50, 1}};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
         const struct tree_node *node = node_at(fixture, nodes[i].path, nodes[i].depth);
-        assert_int_equal(node->self.wall_ns, nodes[i].wall_ns);
+        assert_int_equal(tree_wall_ns(&node->self), nodes[i].wall_ns);
         assert_int_equal(node->calls, nodes[i].calls);
     }
     arena_ref uninteresting = tree_pseudo_location(&fixture->tree, PSEUDO_UNINTERESTING);
-    assert_int_equal(node_at(fixture, &uninteresting, 1)->self.wall_ns, 60);
+    assert_int_equal(tree_wall_ns(&node_at(fixture, &uninteresting, 1)->self), 60);
 }
 
 /* ---- the report ---- */
@@ -215,7 +216,7 @@ static void assert_rows(const struct profile *profile, const struct report_reque
     assert_int_equal(report_make(&report, profile, request), 0);
     for (size_t i = 0; i < count; i++) {
         assert_non_null(row(&report, names[i]));
-        assert_int_equal(row(&report, names[i])->cum.wall_ns, wall_ns[i]);
+        assert_int_equal(tree_wall_ns(&row(&report, names[i])->cum), wall_ns[i]);
     }
     assert_int_equal(report.row_count, count);
     report_free(&report);
@@ -225,7 +226,7 @@ static uint64_t selected(const struct profile *profile, const char *label)
 {
     struct report report;
     assert_int_equal(report_make(&report, profile, &(struct report_request){.label = label}), 0);
-    uint64_t ns = report.selected.wall_ns;
+    uint64_t ns = tree_wall_ns(&report.selected);
     report_free(&report);
     return ns;
 }

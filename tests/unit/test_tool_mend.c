@@ -78,6 +78,11 @@ static struct values sum_of(const struct recording *recording, uint32_t number)
     return fake_sum(&recording->tree, record->root);
 }
 
+static uint64_t wall_of(struct values values)
+{
+    return tree_wall_ns(&values);
+}
+
 /* Where in the tree a stack of the recorder's is, found by addresses;
  * an empty one with '?' at its end is [unsampled]. */
 static const struct values *values_of(const struct recording *recording, uint32_t number, const char *stack)
@@ -103,7 +108,7 @@ static void assert_wall(const struct recording *recording, uint32_t number, cons
     const struct values *values = values_of(recording, number, stack);
     if (wall > 0)
         assert_non_null(values);
-    assert_int_equal(values ? values->wall_ns : 0, wall);
+    assert_int_equal(values ? tree_wall_ns(values) : 0, wall);
 }
 
 /* ---- exact numbers ---- */
@@ -113,17 +118,17 @@ static void a_thread_that_lived_has_its_time_up_to_the_last_beat(void **state)
     struct fixture *fixture = *state;
     struct fake_recorder *recorder = &fixture->recorder;
     struct thread *thread = fake_recorder_begin(recorder, 100, false);
-    fake_recorder_observe(recorder, thread, 1000, 0, 300, true, "ab");
+    fake_recorder_observe(recorder, thread, 1000, 0, 450, true, "ab");
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
-    fake_recorder_observe(recorder, thread, 2000, 2500, 700, true, "ac");
+    fake_recorder_observe(recorder, thread, 2000, 2500, 1200, true, "ac");
     fake_recorder_tick(recorder, 3200);
     open_store(fixture);
-    assert_wall(&fixture->recording, 1, "ab", 900);
-    assert_wall(&fixture->recording, 1, "ac", 1500); /* and what it stands for after it */
-    assert_wall(&fixture->recording, 1, "?", 700);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3100);
-    assert_int_equal(sum_of(&fixture->recording, 1).cpu_ns, 700); /* as the clock said last */
-    assert_int_equal(sum_of(&fixture->recording, 1).offcpu_ns, 2400);
+    assert_wall(&fixture->recording, 1, "ab", 450); /* half of what it stands for, as for all of them */
+    assert_wall(&fixture->recording, 1, "ac", 750); /* and what it stands for after it */
+    assert_wall(&fixture->recording, 1, "?", 1900);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 3100);
+    assert_int_equal(sum_of(&fixture->recording, 1).cpu_ns, 1200); /* as the clock said last */
+    assert_int_equal(sum_of(&fixture->recording, 1).blocked_ns, 1900);
     assert_int_equal(record_of(&fixture->recording, 1)->end_ns, FAKE_START_NS + 3200);
     assert_int_equal(fixture->recording.profile.duration_ns, 3200);
 }
@@ -155,11 +160,11 @@ static void what_is_told_of_its_end_is_believed(void **state)
     fake_recorder_tick(recorder, 5000);
     mapped_store_note_end(&recorder->sampler.mapped_store, STORE_END_EXIT, 7, FAKE_START_NS + 5600);
     open_store(fixture);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 5600);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 5600);
     assert_string_equal(fixture->recording.ending, "ended by _exit(7)");
     fake_recorder_tick(recorder, 5000 + 200000000); /* it has not ended */
     open_store(fixture);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 200005000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 200005000);
     assert_string_equal(fixture->recording.ending, "it had not ended");
 }
 
@@ -176,11 +181,11 @@ static void a_store_that_was_given_up_ends_there(void **state)
     fake_recorder_tick(recorder, 8000);
     mapped_store_note_end(&recorder->sampler.mapped_store, STORE_END_EXIT, 0, FAKE_START_NS + 9000000);
     open_store(fixture);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 5000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 5000);
     assert_wall(&fixture->recording, 1, "abc", 0);
     assert_string_equal(fixture->recording.ending,
                         "no longer kept in this file from there on: No space left on device");
-    assert_int_equal(fake_sum(&recorder->sampler.tree, thread->fold.root).wall_ns, 7000);
+    assert_int_equal(wall_of(fake_sum(&recorder->sampler.tree, thread->fold.root)), 7000);
 }
 
 static void new_nodes_that_nothing_leads_to_yet_are_unsampled(void **state)
@@ -194,7 +199,7 @@ static void new_nodes_that_nothing_leads_to_yet_are_unsampled(void **state)
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "ab", 1000);
     assert_wall(&fixture->recording, 1, "ac", 0);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 1500);
 }
 
 static void values_without_the_state_of_their_thread_count(void **state)
@@ -225,9 +230,9 @@ static void a_thread_without_a_state_lived_if_it_has_no_end(void **state)
     record->state = 0; /* there was no memory for it */
     mapped_store_beat_alone(&recorder->sampler.mapped_store, FAKE_START_NS + 3000);
     open_store(fixture);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 3000);
     assert_wall(&fixture->recording, 1, "?", 2000);
-    assert_int_equal(sum_of(&fixture->recording, 2).wall_ns, 2000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 2)), 2000);
 }
 
 /* What lies in it is another thread's, or nothing yet. */
@@ -241,8 +246,8 @@ static void a_state_that_was_just_taken_is_not_believed(void **state)
     struct thread_record *record = arena_at(&recorder->sampler.arena, thread->record);
     memset(arena_at(&recorder->sampler.arena, record->state), 0, sizeof(struct thread_state));
     open_store(fixture);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 3000);
-    assert_int_equal(sum_of(&fixture->recording, 2).wall_ns, 1000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 3000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 2)), 1000);
 }
 
 /* After the last beat: it has lived for no time. */
@@ -254,7 +259,7 @@ static void a_thread_does_not_end_before_it_begins(void **state)
     fake_recorder_tick(recorder, 1000);
     fake_recorder_begin(recorder, 1700, false);
     open_store(fixture);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 0);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 0);
     assert_int_equal(record_of(&fixture->recording, 1)->end_ns, FAKE_START_NS + 1700);
 }
 
@@ -269,9 +274,9 @@ static void threads_that_share_a_tree_have_their_time_there(void **state)
     fake_recorder_tick(recorder, 2000);
     open_store(fixture);
     struct values sum = fake_sum(&fixture->recording.tree, fixture->recording.tree.spare_root);
-    assert_int_equal(sum.wall_ns, 2000 + 1500);
+    assert_int_equal(tree_wall_ns(&sum), 2000 + 1500);
     assert_int_equal(sum.cpu_ns, 200);
-    assert_int_equal(sum.offcpu_ns, 1800 + 1500);
+    assert_int_equal(tree_offcpu_ns(&sum), 1800 + 1500);
 }
 
 /* The newest heads first: what they lead to may not be told of elsewhere yet. */
@@ -281,7 +286,7 @@ static void heads_that_are_of_two_moments_lose_what_is_new_only(void **state)
     struct fake_recorder *recorder = &fixture->recorder;
     struct thread *first = fake_recorder_begin(recorder, 0, false);
     assert_int_equal(fake_recorder_keep(recorder, fixture->path, 1000), 0);
-    fake_recorder_observe(recorder, first, 1000, 0, 200, true, "ab");
+    fake_recorder_observe(recorder, first, 1000, 0, 1000, true, "ab");
     fake_recorder_tick(recorder, 1500);
     const struct store_tree before = recorder->sampler.mapped_store.header->tree;
     fake_recorder_begin(recorder, 1600, false);
@@ -292,13 +297,13 @@ static void heads_that_are_of_two_moments_lose_what_is_new_only(void **state)
         memcpy(&torn, &after, bytes);
         recorder->sampler.mapped_store.header->tree = torn;
         open_store(fixture);
-        assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
+        assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 1500);
         assert_wall(&fixture->recording, 1, "ab", 1000);
         torn = after;
         memcpy(&torn, &before, bytes);
         recorder->sampler.mapped_store.header->tree = torn;
         open_store(fixture);
-        assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 1500);
+        assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 1500);
         assert_wall(&fixture->recording, 1, "ab", 1000);
     }
 }
@@ -329,7 +334,7 @@ static void records_that_have_moved_are_not_there_twice(void **state)
     }
     open_store(fixture);
     timeline = fixture->recording.profile.timeline;
-    assert_true(!timeline || timed_wall_of(timeline, 1) <= sum_of(&fixture->recording, 1).wall_ns);
+    assert_true(!timeline || timed_wall_of(timeline, 1) <= wall_of(sum_of(&fixture->recording, 1)));
     fake_recorder_tick(recorder, time);
     open_store(fixture);
     assert_non_null(fixture->recording.profile.timeline);
@@ -429,11 +434,11 @@ static void check_thread(const struct recording *recording, const struct truth *
     const struct timeline *timeline = recording->profile.timeline;
     assert_int_equal(record->start_ns, start_ns);
     assert_true(record->end_ns >= start_ns);
-    assert_int_equal(sum.wall_ns, record->end_ns - start_ns);
-    assert_int_equal(sum.cpu_ns + sum.offcpu_ns, sum.wall_ns);
+    assert_int_equal(tree_wall_ns(&sum), record->end_ns - start_ns);
+    assert_int_equal(sum.cpu_ns + tree_offcpu_ns(&sum), tree_wall_ns(&sum));
     assert_true(sum.cpu_ns <= truth->threads[number].cpu_ns);
     if (timeline)
-        assert_true(timed_wall_of(timeline, number) <= sum.wall_ns);
+        assert_true(timed_wall_of(timeline, number) <= tree_wall_ns(&sum));
     if (truth->threads[number].has_ended)
         assert_int_equal(record->end_ns, FAKE_START_NS + truth->threads[number].end_ns);
     else if (!truth->threads[number].is_ending && start_ns <= FAKE_START_NS + truth->beat_ns)
@@ -499,7 +504,7 @@ static void a_store_whose_pages_are_lost_is_read_or_refused(void **state)
             for (uint32_t number = 1; number <= fixture->recording.profile.thread_count; number++) {
                 const struct thread_record *record = record_of(&fixture->recording, number);
                 if (record && record->end_ns && !truth.threads[number].has_ended)
-                    assert_int_equal(sum_of(&fixture->recording, number).wall_ns,
+                    assert_int_equal(wall_of(sum_of(&fixture->recording, number)),
                                      record->end_ns - record->start_ns);
             }
             recording_close(&fixture->recording);
@@ -533,7 +538,7 @@ static void a_checkpoint_is_used_where_the_newest_lists_are_broken(void **state)
     memset(arena_at(&recorder->sampler.arena, header->tree.newest_location), 0, sizeof(struct location));
     open_store(fixture);
     assert_wall(&fixture->recording, 1, "ab", 1000);
-    assert_int_equal(sum_of(&fixture->recording, 1).wall_ns, 2 * minute_ns + 2000);
+    assert_int_equal(wall_of(sum_of(&fixture->recording, 1)), 2 * minute_ns + 2000);
 }
 
 /* No checkpoint has more than the header that it is older than. */

@@ -161,8 +161,8 @@ static void assert_values(struct values values, uint64_t samples, uint64_t cpu, 
 {
     assert_int_equal(values.samples, samples);
     assert_int_equal(values.cpu_ns, cpu * SMALL_UNIT_NS);
-    assert_int_equal(values.offcpu_ns, offcpu * SMALL_UNIT_NS);
-    assert_int_equal(values.wall_ns, (cpu + offcpu) * SMALL_UNIT_NS);
+    assert_int_equal(tree_offcpu_ns(&values), offcpu * SMALL_UNIT_NS);
+    assert_int_equal(tree_wall_ns(&values), (cpu + offcpu) * SMALL_UNIT_NS);
 }
 
 static uint32_t count_modules(const struct recording *recording)
@@ -319,7 +319,7 @@ static void time_without_a_thread_is_its_process_s(void **state)
     struct fixture *fixture = *state;
     struct tree *tree = &fixture->small.tree;
     add_store(fixture, 1);
-    tree_node(tree, tree->spare_root)->self = (struct values){1, 0, SMALL_UNIT_NS, SMALL_UNIT_NS};
+    tree_node(tree, tree->spare_root)->self = (struct values){1, 0, 0, SMALL_UNIT_NS};
     add_store(fixture, 2);
     finish(fixture);
     const struct profile *profile = &fixture->merged->profile;
@@ -539,7 +539,7 @@ static void what_would_overflow_is_refused(void **state)
     struct tree *tree = &fixture->small.tree;
     struct values *self = &tree_node(tree, tree->spare_root)->self;
     self->samples = 1;
-    self->wall_ns = self->offcpu_ns = UINT64_C(1) << 60;
+    self->blocked_ns = UINT64_C(1) << 60;
     add_store(fixture, 1);
     open_as(fixture, enc_store_write, 2, PROCESS_NO_RANK);
     assert_int_equal(merge_add(fixture->merge, &fixture->recording), -ERANGE);

@@ -119,8 +119,8 @@ static void assert_values(const struct values *values, uint64_t samples, uint64_
 {
     assert_int_equal(values->samples, samples);
     assert_int_equal(values->cpu_ns, cpu_ns);
-    assert_int_equal(values->offcpu_ns, offcpu_ns);
-    assert_int_equal(values->wall_ns, wall_ns);
+    assert_int_equal(tree_offcpu_ns(values), offcpu_ns);
+    assert_int_equal(tree_wall_ns(values), wall_ns);
 }
 
 /* ---- sums ---- */
@@ -145,8 +145,8 @@ static void sums_are_exact_and_recursion_counts_once(void **state)
 static void assert_row(const struct fixture *fixture, const char *name, uint64_t flat_ms, uint64_t cum_ms)
 {
     assert_non_null(row(fixture, name));
-    assert_int_equal(row(fixture, name)->flat.wall_ns, flat_ms * MS);
-    assert_int_equal(row(fixture, name)->cum.wall_ns, cum_ms * MS);
+    assert_int_equal(tree_wall_ns(&row(fixture, name)->flat), flat_ms * MS);
+    assert_int_equal(tree_wall_ns(&row(fixture, name)->cum), cum_ms * MS);
 }
 
 static void rows_may_be_other_things_than_functions(void **state)
@@ -211,9 +211,9 @@ static uint64_t selected_ms(struct fixture *fixture, const char *thread, const c
     make_report(fixture);
     regfree(&regexes[0]);
     regfree(&regexes[1]);
-    assert_int_equal(fixture->report.total.wall_ns, 9000 * MS);
-    assert_int_equal(fixture->report.selected.wall_ns % MS, 0);
-    return fixture->report.selected.wall_ns / MS;
+    assert_int_equal(tree_wall_ns(&fixture->report.total), 9000 * MS);
+    assert_int_equal(tree_wall_ns(&fixture->report.selected) % MS, 0);
+    return tree_wall_ns(&fixture->report.selected) / MS;
 }
 
 static void filters_leave_what_was_selected(void **state)
@@ -292,7 +292,7 @@ static void a_table_with_error_bars(void **state)
     make_report(fixture);
     for (size_t i = 0; i < fixture->report.row_count; i++) {
         struct report_row *at = &fixture->report.rows[i];
-        const struct report_error wide = {at->flat.wall_ns / 20, at->flat.cpu_ns / 10};
+        const struct report_error wide = {tree_wall_ns(&at->flat) / 20, at->flat.cpu_ns / 10};
         at->flat_error = at->cum_error =
             at->flat.samples > 2 ? wide : (struct report_error){REPORT_ERROR_UNKNOWN, REPORT_ERROR_UNKNOWN};
     }
@@ -369,9 +369,11 @@ static void threads_of_one_name_are_not_counted(void **state)
 /* ---- JSON ---- */
 
 #define JSON_VALUES(samples, cpu, offcpu, wall)                                                              \
-    "{\"samples\":" #samples ",\"cpu_ns\":" #cpu ",\"offcpu_ns\":" #offcpu ",\"wall_ns\":" #wall "}"
+    "{\"samples\":" #samples ",\"cpu_ns\":" #cpu ",\"offcpu_ns\":" #offcpu                                   \
+    ",\"rundelay_ns\":0,\"wall_ns\":" #wall "}"
 #define JSON_CHANGE(samples, cpu, offcpu, wall)                                                              \
-    "{\"wall_ns\":" #wall ",\"cpu_ns\":" #cpu ",\"offcpu_ns\":" #offcpu ",\"samples\":" #samples "}"
+    "{\"wall_ns\":" #wall ",\"cpu_ns\":" #cpu ",\"offcpu_ns\":" #offcpu                                      \
+    ",\"rundelay_ns\":0,\"samples\":" #samples "}"
 
 static struct fake_bytes json_of(struct fixture *fixture, const struct diff *diff)
 {
@@ -399,30 +401,32 @@ static void json_has_everything_in_ns(void **state)
         (const char *)text.bytes,
         "{\"version\":2,\"command\":\"./app --flag\",\"start_utc_ns\":1764000000123456789,"
         "\"duration_ns\":2000000000,\"period_ns\":10000000,\"restraint\":null,\"total\":{\"samples\":11,"
-        "\"cpu_ns\":3300001000,\"offcpu_ns\":5699999000,\"wall_ns\":9000000000},"
-        "\"selected\":{\"samples\":11,\"cpu_ns\":3300001000,\"offcpu_ns\":5699999000,"
+        "\"cpu_ns\":3300001000,\"offcpu_ns\":5699999000,\"rundelay_ns\":0,\"wall_ns\":9000000000},"
+        "\"selected\":{\"samples\":11,\"cpu_ns\":3300001000,\"offcpu_ns\":5699999000,\"rundelay_ns\":0,"
         "\"wall_ns\":9000000000},\"waits_ns\":{\"child\":5499999000,\"not seen\":200000000},"
-        "\"pseudo\":{\"[unsampled]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":200000000,"
+        "\"pseudo\":{\"[unsampled]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":200000000,\"rundelay_ns\":0,"
         "\"wall_ns\":200000000},\"[not responding]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
-        "\"wall_ns\":0},\"[truncated]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,\"wall_ns\":0},"
-        "\"[overflow]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,\"wall_ns\":0},"
-        "\"[unloaded]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,\"wall_ns\":0}},\"threads\":[\n"
+        "\"rundelay_ns\":0,\"wall_ns\":0},\"[truncated]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
+        "\"rundelay_ns\":0,\"wall_ns\":0},\"[overflow]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
+        "\"rundelay_ns\":0,\"wall_ns\":0},\"[unloaded]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
+        "\"rundelay_ns\":0,\"wall_ns\":0}},\"threads\":[\n"
         "{\"name\":\"app\",\"tid\":7,\"merged_threads\":0,\"total\":{\"samples\":7,\"cpu_ns\":3300001000,"
-        "\"offcpu_ns\":1499999000,\"wall_ns\":4800000000},\"mostly_in\":\"work\",\"waits_for\":null,"
-        "\"mostly_ns\":3250000000}\n"
+        "\"offcpu_ns\":1499999000,\"rundelay_ns\":0,\"wall_ns\":4800000000},\"mostly_in\":\"work\","
+        "\"waits_for\":null,\"mostly_ns\":3250000000}\n"
         ",{\"name\":\"pool\",\"tid\":8,\"merged_threads\":0,\"total\":{\"samples\":4,\"cpu_ns\":0,"
-        "\"offcpu_ns\":4000000000,\"wall_ns\":4000000000},\"mostly_in\":\"wait\",\"waits_for\":\"child\","
-        "\"mostly_ns\":4000000000}\n"
+        "\"offcpu_ns\":4000000000,\"rundelay_ns\":0,\"wall_ns\":4000000000},\"mostly_in\":\"wait\","
+        "\"waits_for\":\"child\",\"mostly_ns\":4000000000}\n"
         ",{\"name\":null,\"tid\":null,\"merged_threads\":0,\"total\":{\"samples\":0,\"cpu_ns\":0,"
-        "\"offcpu_ns\":200000000,\"wall_ns\":200000000},\"mostly_in\":\"[unsampled]\",\"waits_for\":null,"
-        "\"mostly_ns\":200000000}],\"by\":\"function\",\"sort\":\"wall\",\"cum\":false,\"row_count\":5,"
-        "\"rows\":[\n"
-        "{\"name\":\"wait\",\"flat\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,"
+        "\"offcpu_ns\":200000000,\"rundelay_ns\":0,\"wall_ns\":200000000},\"mostly_in\":\"[unsampled]\","
+        "\"waits_for\":null,\"mostly_ns\":200000000}],\"by\":\"function\",\"sort\":\"wall\",\"cum\":false,"
+        "\"row_count\":5,\"rows\":[\n"
+        "{\"name\":\"wait\",\"flat\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,\"rundelay_ns\":"
+        "0,"
         "\"wall_ns\":5500000000},\"cum\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,"
-        "\"wall_ns\":5500000000},\"waits_ns\":{\"child\":5499999000}}\n"
-        ",{\"name\":\"work\",\"flat\":{\"samples\":4,\"cpu_ns\":3250000000,\"offcpu_ns\":0,"
+        "\"rundelay_ns\":0,\"wall_ns\":5500000000},\"waits_ns\":{\"child\":5499999000}}\n"
+        ",{\"name\":\"work\",\"flat\":{\"samples\":4,\"cpu_ns\":3250000000,\"offcpu_ns\":0,\"rundelay_ns\":0,"
         "\"wall_ns\":3250000000},\"cum\":{\"samples\":7,\"cpu_ns\":3300001000,\"offcpu_ns\":1499999000,"
-        "\"wall_ns\":4800000000},\"waits_ns\":{}}]}\n");
+        "\"rundelay_ns\":0,\"wall_ns\":4800000000},\"waits_ns\":{}}]}\n");
     fake_bytes_free(&text);
 }
 

@@ -371,7 +371,7 @@ static void a_cleared_tree_is_a_new_one(void **state)
         assert_memory_equal(tree->pseudo, fresh.pseudo, sizeof(fresh.pseudo));
         assert_int_equal(tree_find_location(tree, 0, 0x1001), 0);
         assert_int_equal(tree_node(tree, fixture->root)->first_child, 0);
-        assert_int_equal(tree_node(tree, fixture->root)->self.wall_ns, 0);
+        assert_int_equal(tree_wall_ns(&tree_node(tree, fixture->root)->self), 0);
     }
 }
 

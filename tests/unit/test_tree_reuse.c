@@ -47,7 +47,7 @@ static arena_ref grow(struct fixture *fixture, uint32_t number)
     for (uint32_t i = 0; i < 50; i++) {
         node = tree_child(tree, i % 5 ? node : root, location(fixture));
         assert_int_not_equal(node, 0);
-        tree_node(tree, node)->self.wall_ns += i;
+        tree_node(tree, node)->self.blocked_ns += i;
         tree_node(tree, node)->calls++;
         fixture->wall_ns += i;
     }
@@ -61,8 +61,8 @@ static void move(struct fixture *fixture, arena_ref root, arena_ref into)
     struct values before = fake_sum(tree, root), other = fake_sum(tree, into);
     assert_int_equal(tree_merge(&merging, root, into), 0);
     fake_add_values(&before, &other);
-    assert_int_equal(fake_sum(tree, into).wall_ns, before.wall_ns);
-    assert_int_equal(fake_sum(tree, root).wall_ns, 0);
+    assert_int_equal(fake_wall_ns(tree, into), tree_wall_ns(&before));
+    assert_int_equal(fake_wall_ns(tree, root), 0);
     tree_unlink_root(tree, 0, root);
     tree_drop(tree, root);
 }
@@ -77,7 +77,7 @@ static void assert_found(const struct fixture *fixture)
         for (arena_ref node = tree_next(&copy, root, root); node; node = tree_next(&copy, root, node)) {
             const struct tree_node *at = tree_node(&copy, node);
             assert_int_equal(tree_child(&copy, at->parent, at->location), node);
-            wall_ns += at->self.wall_ns;
+            wall_ns += tree_wall_ns(&at->self);
             count++;
         }
     }
@@ -120,9 +120,9 @@ static void a_move_can_be_finished(void **state)
     struct tree *tree = &fixture->tree;
     arena_ref root = tree_root(tree, 1), place = location(fixture);
     arena_ref from = tree_child(tree, tree_root(tree, 2), place), to = tree_child(tree, root, place);
-    tree_node(tree, from)->self = (struct values){.samples = 1, .wall_ns = 10};
+    tree_node(tree, from)->self = (struct values){.samples = 1, .blocked_ns = 10};
     struct tree_move under_way = {
-        .from = from, .to = to, .calls = 3, .sum = {.samples = 2, .cpu_ns = 5, .wall_ns = 17}};
+        .from = from, .to = to, .calls = 3, .sum = {.samples = 2, .cpu_ns = 5, .blocked_ns = 12}};
     tree_finish_move(tree, &under_way);
     fake_assert_values(tree, to, under_way.sum);
     fake_assert_values(tree, from, (struct values){0});

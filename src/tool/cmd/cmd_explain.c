@@ -62,7 +62,7 @@ static void put_where(const struct finding *finding)
 static void put_finding(const struct explaining *explaining, const struct finding *finding)
 {
     char name[SHORT_NAME_BYTES], parts[ANSWER_TEXT_BYTES], share[TEXT_NUMBER_BYTES], text[TEXT_BYTES];
-    text_share(share, finding->row->flat.wall_ns, explaining->report->selected.wall_ns);
+    text_share(share, tree_wall_ns(&finding->row->flat), tree_wall_ns(&explaining->report->selected));
     answer_parts(explaining->report, finding->row, parts);
     printf("\n%s  %s", share, short_name(finding->row->name, NAME_COLUMNS, name));
     put_where(finding);
@@ -83,7 +83,7 @@ static int print_text(const struct explaining *explaining)
 {
     char where[ANSWER_TEXT_BYTES], all[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES];
     const struct report *report = explaining->report;
-    text_time(all, report->selected.wall_ns + report->waited_ns[WAIT_IDLE]);
+    text_time(all, tree_wall_ns(&report->selected) + report->waited_ns[WAIT_IDLE]);
     text_time(duration, explaining->profile->duration_ns);
     answer_where(report, false, where);
     printf("%s\n%s of thread time in %s\n%s\n", explaining->profile->command, all, duration, where);
@@ -103,13 +103,13 @@ static void json_finding(const struct explaining *explaining, const struct findi
 {
     char text[TEXT_BYTES], name[SHORT_NAME_BYTES], parts[ANSWER_TEXT_BYTES];
     const struct report_row *row = finding->row;
-    const uint64_t whole_ns = explaining->report->selected.wall_ns;
+    const uint64_t whole_ns = tree_wall_ns(&explaining->report->selected);
     json_newline(json);
     json_begin_object(json);
     json_member_string(json, "function", row->name);
-    text_share(text, row->flat.wall_ns, whole_ns);
+    text_share(text, tree_wall_ns(&row->flat), whole_ns);
     json_member_string(json, "share", text);
-    json_member_uint(json, "wall_ns", row->flat.wall_ns);
+    json_member_uint(json, "wall_ns", tree_wall_ns(&row->flat));
     json_member_uint(json, "running_ns", row->flat.cpu_ns);
     report_json_waits(json, row->waited_ns);
     answer_parts(explaining->report, row, parts);
@@ -145,7 +145,7 @@ static int print_json(const struct explaining *explaining)
     json_member_string(&json, "command", explaining->profile->command);
     json_member_uint(&json, "duration_ns", explaining->profile->duration_ns);
     json_member_uint(&json, "threads", report->thread_count + report->idle_thread_count);
-    json_member_uint(&json, "total_ns", report->selected.wall_ns);
+    json_member_uint(&json, "total_ns", tree_wall_ns(&report->selected));
     json_member_uint(&json, "running_ns", report->selected.cpu_ns);
     report_json_waits(&json, report->waited_ns);
     json_member_array(&json, "findings");

@@ -10,7 +10,7 @@
 enum { DEFAULT_LINES = 20 };
 
 static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
-                           "  -s, --sort WHAT      by wall, cpu, offcpu or samples (wall), shown first\n"
+                           "  -s, --sort WHAT      by wall, cpu, offcpu, rundelay or samples; first (wall)\n"
                            "  -c, --cum            sort by time with all that was called\n"
                            "  -b, --by WHAT        by leaf, line, file, module, thread, process or label\n"
                            "      --idle           also time in which threads wait for work\n"
@@ -92,7 +92,8 @@ static int set_option(struct report_options *options, int option, const char *ar
     else if (option == 'b' && by >= 0)
         options->request.by = (enum report_by)by;
     else if (option == 's')
-        status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, samples)", argument);
+        status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, rundelay, samples)",
+                                 argument);
     else if (option == 'b')
         status = command_misused(options->command,
                                  "--by '%s'? (function, leaf, line, file, module, thread, process, label)",

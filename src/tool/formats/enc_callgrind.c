@@ -93,10 +93,17 @@ static void write_function(struct callgrind_writer *writer, uint32_t number, boo
     function->is_defined = true;
 }
 
+/* The last one, run delay, is left out where it is not known. */
+static int event_count(const struct callgrind_writer *writer)
+{
+    return writer->costs.profile->has_rundelay ? 5 : 4;
+}
+
 static void write_cost(struct callgrind_writer *writer, const struct callgrind_cost *cost)
 {
     const struct values *values = &cost->values;
-    const uint64_t line[] = {cost->line, values->wall_ns, values->samples, values->cpu_ns, values->offcpu_ns};
+    const uint64_t line[] = {cost->line,     tree_wall_ns(values),   values->samples,
+                             values->cpu_ns, tree_offcpu_ns(values), values->rundelay_ns};
     if (cost->callee) {
         /* With 0 calls callgrind_annotate would take the cost for the caller's own. */
         const uint64_t calls[] = {cost->calls ? cost->calls : 1,
@@ -105,7 +112,7 @@ static void write_cost(struct callgrind_writer *writer, const struct callgrind_c
         write_text(writer, "calls=");
         write_numbers(writer, calls, 2);
     }
-    write_numbers(writer, line, 5);
+    write_numbers(writer, line, 1 + event_count(writer));
 }
 
 static void write_totals(struct callgrind_writer *writer, const char *key)
@@ -115,9 +122,10 @@ static void write_totals(struct callgrind_writer *writer, const char *key)
         if (callgrind_cost_at(&writer->costs, i)->callee == 0)
             tree_add_values(&sum, &callgrind_cost_at(&writer->costs, i)->values);
     }
-    const uint64_t numbers[] = {sum.wall_ns, sum.samples, sum.cpu_ns, sum.offcpu_ns};
+    const uint64_t numbers[] = {tree_wall_ns(&sum), sum.samples, sum.cpu_ns, tree_offcpu_ns(&sum),
+                                sum.rundelay_ns};
     write_text(writer, key);
-    write_numbers(writer, numbers, 4);
+    write_numbers(writer, numbers, event_count(writer));
 }
 
 static void write_header(struct callgrind_writer *writer)
@@ -133,8 +141,10 @@ static void write_header(struct callgrind_writer *writer)
                        "event: wall : Wall time (ns)\n"
                        "event: samples : Samples\n"
                        "event: cpu : CPU time (ns)\n"
-                       "event: offcpu : Time off the CPU (ns)\n"
-                       "events: wall samples cpu offcpu\n");
+                       "event: offcpu : Time off the CPU (ns)\n");
+    write_text(writer, writer->costs.profile->has_rundelay ? "event: rundelay : Time waiting for a CPU (ns)\n"
+                                                             "events: wall samples cpu offcpu rundelay\n"
+                                                           : "events: wall samples cpu offcpu\n");
     write_totals(writer, "summary: ");
 }
 

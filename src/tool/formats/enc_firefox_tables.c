@@ -24,6 +24,7 @@ static const struct category {
     [CATEGORY_WAITS + WAIT_IDLE] = {"Waiting: for work", "transparent"},
     [CATEGORY_WAITS + WAIT_STOPPED] = {"Stopped", "grey"},
     [CATEGORY_WAITS + WAIT_UNSEEN] = {"Not seen", "grey"},
+    [CATEGORY_QUEUED] = {"Waiting for a CPU", "lightred"},
 };
 
 enum { CATEGORY_COUNT = sizeof(categories) / sizeof(categories[0]) };

@@ -145,15 +145,15 @@ static void add_tree(struct folded_writer *writer, arena_ref root)
     if (!reserve_depth(writer, 0))
         return;
     writer->at_depth[0] = stack_of_thread(writer, node->thread);
-    if (node->self.wall_ns > 0) /* when there was no memory for a pseudo-frame below it */
+    if (tree_wall_ns(&node->self) > 0) /* when there was no memory for a pseudo-frame below it */
         stack_at(writer, callee_at(writer, writer->at_depth[0], tree->pseudo[PSEUDO_OVERFLOW]))->wall_ns +=
-            node->self.wall_ns;
+            tree_wall_ns(&node->self);
     for (arena_ref ref = tree_next(tree, root, root); ref; ref = tree_next(tree, root, ref)) {
         node = tree_node(tree, ref);
         if (!reserve_depth(writer, node->depth))
             return;
         uint32_t stack = callee_at(writer, writer->at_depth[node->depth - 1], node->location);
-        stack_at(writer, stack)->wall_ns += node->self.wall_ns;
+        stack_at(writer, stack)->wall_ns += tree_wall_ns(&node->self);
         writer->at_depth[node->depth] = stack;
     }
 }

@@ -44,8 +44,8 @@ static void put_node(struct html_writer *writer, uint32_t depth, arena_ref locat
     json_uint(json, tree_location_at(writer->profile->tree, location)->index);
     json_uint(json, self->samples);
     json_uint(json, self->cpu_ns);
-    json_uint(json, self->offcpu_ns);
-    json_uint(json, self->wall_ns);
+    json_uint(json, tree_offcpu_ns(self));
+    json_uint(json, tree_wall_ns(self));
     json_newline(json);
 }
 
@@ -113,14 +113,36 @@ static void put_changes(struct html_writer *writer, const struct tree *tree, are
         json_end_array(&writer->json);
 }
 
+/* Of the nodes that have waited for a CPU: each after the place of its node. The list is left out where the
+ * time is not known. */
+static void put_rundelay(struct html_writer *writer, const struct tree *tree, arena_ref root)
+{
+    uint64_t place = 0;
+    if (!writer->profile->has_rundelay)
+        return;
+    json_member_array(&writer->json, "rundelay");
+    for (arena_ref ref = root; ref; ref = tree_next(tree, root, ref)) {
+        const struct tree_node *node = tree_node(tree, ref);
+        bool is_put = tree_has_weight(&node->self) || (ref != root && node->first_child);
+        if (is_put && node->self.rundelay_ns > 0) {
+            json_uint(&writer->json, place);
+            json_uint(&writer->json, node->self.rundelay_ns);
+        }
+        place += is_put;
+    }
+    json_end_array(&writer->json);
+}
+
 /* A total may be more than a double holds exactly. */
 static void put_totals(struct html_writer *writer, const struct values *total)
 {
     json_member_array(&writer->json, "total");
     json_digits(&writer->json, total->samples);
     json_digits(&writer->json, total->cpu_ns);
-    json_digits(&writer->json, total->offcpu_ns);
-    json_digits(&writer->json, total->wall_ns);
+    json_digits(&writer->json, tree_offcpu_ns(total));
+    json_digits(&writer->json, tree_wall_ns(total));
+    if (writer->profile->has_rundelay)
+        json_digits(&writer->json, total->rundelay_ns);
     json_end_array(&writer->json);
 }
 
@@ -148,6 +170,7 @@ static void put_tree(struct html_writer *writer, const struct tree *tree, arena_
     struct values total = put_nodes(writer, tree, root);
     json_end_array(json);
     put_changes(writer, tree, root);
+    put_rundelay(writer, tree, root);
     put_totals(writer, &total);
     json_end_object(json);
     tree_add_values(&writer->total, &total);

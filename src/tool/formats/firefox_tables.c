@@ -176,11 +176,21 @@ static int64_t stack_of_wait(struct firefox_tables *tables, const struct timelin
     return wait ? (int64_t)tables->stack_count + wait - 1 : FIREFOX_NO_STACK;
 }
 
+static int64_t stack_of_queue(struct firefox_tables *tables, const struct timeline_record *record)
+{
+    uint32_t *wait = &tables->stacks[STACK_QUEUED][tree_node_index(record->node)];
+    if (!*wait)
+        *wait = add_wait(tables, record->node, CATEGORY_QUEUED);
+    return *wait ? (int64_t)tables->stack_count + *wait - 1 : FIREFOX_NO_STACK;
+}
+
 int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timeline_record *record)
 {
     if (!tree_node(tables->profile->tree, record->node)->parent)
         return FIREFOX_NO_STACK;
     if (record->state == TIMELINE_WAITING && !firefox_location_of(tables, record->node)->pseudo)
         return stack_of_wait(tables, record);
+    if (record->state == TIMELINE_QUEUED && !firefox_location_of(tables, record->node)->pseudo)
+        return stack_of_queue(tables, record);
     return (int64_t)tables->stacks[STACK_RUNNING][tree_node_index(record->node)] - 1;
 }

@@ -12,6 +12,7 @@
 #ifndef WALLPROF_FIREFOX_TABLES_H
 #define WALLPROF_FIREFOX_TABLES_H
 
+#include "tool/meaning/wait_kind.h"
 #include "base/json.h"
 #include "profile/profile.h"
 #include "base/string_table.h"
@@ -20,10 +21,16 @@
 #include <stdint.h>
 
 /* Readers take the first grey category for what has none of its own. A transparent one is not drawn. */
-enum firefox_category { CATEGORY_RUNNING, CATEGORY_OTHER, CATEGORY_IDLE, CATEGORY_WAITS };
+enum firefox_category {
+    CATEGORY_RUNNING,
+    CATEGORY_OTHER,
+    CATEGORY_IDLE,
+    CATEGORY_WAITS,
+    CATEGORY_QUEUED = CATEGORY_WAITS + WAIT_CPU
+};
 
 /* How a thread was seen at a node: each is a stack of its own. */
-enum firefox_stack { STACK_RUNNING, STACK_WAITING, STACK_IDLE, STACK_KIND_COUNT };
+enum firefox_stack { STACK_RUNNING, STACK_WAITING, STACK_IDLE, STACK_QUEUED, STACK_KIND_COUNT };
 
 enum { FIREFOX_NO_STACK = -1 };
 

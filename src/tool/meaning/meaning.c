@@ -162,8 +162,7 @@ struct values meaning_shown(const struct meaning *meaning, const struct tree *tr
     struct values self = tree_node(tree, node)->self;
     if (meaning->nodes[tree_node_index(node)].wait != WAIT_IDLE)
         return self;
-    self.wall_ns -= smaller(self.offcpu_ns, self.wall_ns);
-    self.offcpu_ns = 0;
-    self.samples = self.cpu_ns ? self.samples : 0;
+    self.blocked_ns = 0;
+    self.samples = tree_wall_ns(&self) ? self.samples : 0;
     return self;
 }

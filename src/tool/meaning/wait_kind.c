@@ -5,11 +5,11 @@
 #include <string.h>
 
 const char *const wait_kind_words[WAIT_KIND_COUNT] = {
-    [WAIT_OTHER] = "other",     [WAIT_LOCK] = "lock", [WAIT_CONDITION] = "condition",
-    [WAIT_SLEEP] = "sleep",     [WAIT_POLL] = "poll", [WAIT_EVENTS] = "events",
-    [WAIT_SOCKET] = "network",  [WAIT_FILE] = "file", [WAIT_CHILD] = "child",
-    [WAIT_SIGNAL] = "signal",   [WAIT_IDLE] = "idle", [WAIT_STOPPED] = "stopped",
-    [WAIT_UNSEEN] = "not seen",
+    [WAIT_OTHER] = "other",     [WAIT_LOCK] = "lock",       [WAIT_CONDITION] = "condition",
+    [WAIT_SLEEP] = "sleep",     [WAIT_POLL] = "poll",       [WAIT_EVENTS] = "events",
+    [WAIT_SOCKET] = "network",  [WAIT_FILE] = "file",       [WAIT_CHILD] = "child",
+    [WAIT_SIGNAL] = "signal",   [WAIT_CPU] = "cpu",         [WAIT_IDLE] = "idle",
+    [WAIT_STOPPED] = "stopped", [WAIT_UNSEEN] = "not seen",
 };
 
 static const struct wait_function {

@@ -21,6 +21,7 @@ enum wait_kind {
     WAIT_FILE,   /* reading and writing what may be no socket, and what else is done with files */
     WAIT_CHILD,  /* for a process or a thread to end */
     WAIT_SIGNAL,
+    WAIT_CPU,     /* for a CPU: run delay, whatever the functions */
     WAIT_IDLE,    /* for work */
     WAIT_STOPPED, /* the whole process, by a signal, a debugger or a frozen cgroup */
     WAIT_UNSEEN,  /* nobody knows, as below [unsampled] */

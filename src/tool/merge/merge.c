@@ -251,8 +251,8 @@ static bool add_total(struct merge *merge, const struct tree *tree)
 {
     struct values total = total_of(tree);
     tree_add_values(&total, &merge->total);
-    if (total.samples > TOTAL_MAX || total.cpu_ns > TOTAL_MAX || total.offcpu_ns > TOTAL_MAX ||
-        total.wall_ns > TOTAL_MAX)
+    if (total.samples > TOTAL_MAX || total.cpu_ns > TOTAL_MAX || total.rundelay_ns > TOTAL_MAX ||
+        total.blocked_ns > TOTAL_MAX)
         return false;
     merge->total = total;
     return true;
@@ -291,6 +291,7 @@ static void add_header(struct merge *merge, const struct profile *from)
     if (from->start_utc_ns < merge->start_utc_ns)
         merge->start_utc_ns = from->start_utc_ns;
     add_counters(&to->counters, &from->counters);
+    to->has_rundelay |= from->has_rundelay;
 }
 
 int merge_add(struct merge *merge, struct recording *recording)

@@ -14,7 +14,13 @@
 #include "recording.h"
 #include "base/protobuf_read.h"
 
-enum { PPROF_TYPES_MAX = 16, PPROF_VALUES = 4, PPROF_STACK_MAX = 1 << 20, PPROF_LABELS_MAX = 64 };
+enum {
+    PPROF_TYPES_MAX = 16,
+    PPROF_VALUES_MAX = 5,
+    PPROF_RUNDELAY = 3,
+    PPROF_STACK_MAX = 1 << 20,
+    PPROF_LABELS_MAX = 64
+};
 
 struct pprof_value_type {
     const char *type, *unit;
@@ -74,8 +80,8 @@ struct pprof_file {
 struct pprof_sample {
     uint32_t *stack; /* indices of locations, innermost first; owned by the caller */
     uint32_t depth, capacity;
-    uint64_t values[PPROF_VALUES];
-    const char *thread; /* label `thread`; NULL without */
+    uint64_t values[PPROF_VALUES_MAX]; /* as many as there are types */
+    const char *thread;                /* label `thread`; NULL without */
     uint64_t thread_id;
     bool has_thread_id;
     const char *process; /* label `process`; NULL without */
@@ -95,7 +101,7 @@ void pprof_file_free(struct pprof_file *file);
 
 /*
  * Reads a sample into *ret, whose stack is reused and grows as needed. 0, or -errno with the reason. Only for
- * files with PPROF_VALUES sample types.
+ * files with at most PPROF_VALUES_MAX sample types.
  */
 int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_sample *ret,
                       struct recording *recording);

@@ -17,16 +17,22 @@ enum { ARENA_SLACK_BYTES = 1 << 16 };
 
 /* ---- is it one of ours? ---- */
 
-static const struct pprof_value_type our_types[PPROF_VALUES] = {
-    {"samples", "count"}, {"cpu", "nanoseconds"}, {"offcpu", "nanoseconds"}, {"wall", "nanoseconds"}};
+static const char *const our_types[PPROF_VALUES_MAX] = {"samples", "cpu", "offcpu", "rundelay", "wall"};
 
+/* Where the run delay is not known, it is left out. */
 static bool is_ours(const struct pprof_file *file)
 {
-    bool are_ours = file->type_count == PPROF_VALUES;
-    for (uint32_t i = 0; are_ours && i < PPROF_VALUES; i++)
-        are_ours = strcmp(file->types[i].type, our_types[i].type) == 0 &&
-                   strcmp(file->types[i].unit, our_types[i].unit) == 0;
-    return are_ours;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < PPROF_VALUES_MAX; i++) {
+        bool is_left_out = i == PPROF_RUNDELAY && file->type_count == PPROF_VALUES_MAX - 1;
+        if (is_left_out)
+            continue;
+        if (at >= file->type_count || strcmp(file->types[at].type, our_types[i]) != 0 ||
+            strcmp(file->types[at].unit, i == 0 ? "count" : "nanoseconds") != 0)
+            return false;
+        at++;
+    }
+    return at == file->type_count;
 }
 
 static int refuse_types(const struct pprof_file *file, struct recording *recording)
@@ -67,6 +73,11 @@ static void read_counters(struct profile *profile, const char *comment)
            "%" SCNu64 " samples: %" SCNu64 " not whole, %" SCNu64 " without a reply; %" SCNu64
            " late signals dropped",
            &counters->samples, &counters->truncated, &counters->missing_replies, &counters->stray);
+    double throttled_s;
+    if (sscanf(comment, "throttled %" SCNu64 " times by the CPU quota of its cgroup, for %lf s",
+               &profile->throttled_count, &throttled_s) == 2 &&
+        throttled_s > 0 && throttled_s < 1e9)
+        profile->throttled_ns = (uint64_t)(throttled_s * 1e9 + 0.5);
     sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
     read_seconds(comment, "the process was stopped for ", &counters->stopped_ns);
     read_seconds(strstr(comment, "and for "), "and for ", &counters->unobserved_ns);
@@ -129,6 +140,7 @@ static void take_comments(struct building *building)
     building->names->comments = building->file->comments;
     building->file->comments = NULL;
     profile->comments = building->names->comments;
+    profile->has_rundelay = building->file->type_count == PPROF_VALUES_MAX;
     profile->comment_count = building->file->comment_count;
     profile->command = recording->command;
     profile->restraint = recording->restraint;

@@ -25,7 +25,7 @@ static void add_value(struct pprof_reader *reader, struct pprof_sample *sample, 
 {
     if (value > INT64_MAX)
         pprof_fail(reader, "a sample has a negative value (the difference of two profiles?)");
-    else if (*count == PPROF_VALUES)
+    else if (*count == PPROF_VALUES_MAX)
         pprof_fail(reader, "a sample has too many values");
     else
         sample->values[(*count)++] = value;
@@ -106,7 +106,7 @@ int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_samp
         read_sample_field(&reader, ret, &field, &values);
     if (message.failed)
         pprof_fail(&reader, "a sample");
-    if (values != PPROF_VALUES)
-        pprof_fail(&reader, "a sample has too few values");
+    if (values != file->type_count)
+        pprof_fail(&reader, "a sample has too few values, or too many");
     return reader.status;
 }

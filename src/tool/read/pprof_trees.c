@@ -5,6 +5,7 @@
  */
 #include "pprof_building.h"
 #include "encode/pprof_changes.h"
+#include "base/smaller.h"
 #include "tool/io/array.h"
 
 #include <errno.h>
@@ -128,15 +129,17 @@ static int node_of(struct building *building, arena_ref root, const struct pprof
 
 static int add_values(struct building *building, struct values *to, const uint64_t *values)
 {
-    for (int i = 0; i < PPROF_VALUES; i++) {
+    const uint32_t count = building->file->type_count;
+    for (uint32_t i = 0; i < count; i++) {
         building->sums[i] += values[i]; /* of two numbers of 63 bits at most */
         if (building->sums[i] > value_max)
             return recording_refuse(building->recording, -EBADMSG, "its values are too large");
     }
+    const uint64_t delay_ns = count == PPROF_VALUES_MAX ? smaller(values[PPROF_RUNDELAY], values[2]) : 0;
     to->samples += values[0];
     to->cpu_ns += values[1];
-    to->offcpu_ns += values[2];
-    to->wall_ns += values[3];
+    to->rundelay_ns += delay_ns;
+    to->blocked_ns += values[2] - delay_ns;
     return 0;
 }
 

@@ -170,7 +170,7 @@ static int check_threads(struct store_reader *reader)
 
 int store_add_values(struct store_reader *reader, const struct values *values)
 {
-    const uint64_t each[4] = {values->samples, values->cpu_ns, values->offcpu_ns, values->wall_ns};
+    const uint64_t each[4] = {values->samples, values->cpu_ns, values->rundelay_ns, values->blocked_ns};
     for (int i = 0; i < 4; i++) {
         if (each[i] > STORE_VALUE_MAX || (reader->total[i] += each[i]) > STORE_VALUE_MAX)
             return store_damaged(reader, "times are longer than anything can last");

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A process that says that it is about to end may be observed for a little longer. */
+static const uint64_t end_patience_ns = UINT64_C(100000000);
+
 /* ---- lists: a link to what makes no sense is cut ---- */
 
 /* Each record is in one list once. What would go on for ever is cut. */
@@ -103,7 +106,7 @@ static void mend_values(struct values *values, struct changes *changes)
     if (!store_is_sound(changes))
         *changes = (struct changes){0};
     if (values->samples > STORE_VALUE_MAX || values->cpu_ns > STORE_VALUE_MAX ||
-        values->offcpu_ns > STORE_VALUE_MAX || values->wall_ns > STORE_VALUE_MAX)
+        values->rundelay_ns > STORE_VALUE_MAX || values->blocked_ns > STORE_VALUE_MAX)
         *values = (struct values){0};
 }
 
@@ -295,22 +298,27 @@ static struct fold_thread fold_of(const struct settling *settling, const struct 
                                   const struct thread_state *state)
 {
     const bool has_own_tree = tree_node(settling->fold.tree, record->root)->thread == record->number;
+    const uint64_t cpu_ns = smaller(state->cpu_clock_ns, STORE_VALUE_MAX);
+    const uint64_t delay_ns = smaller(state->delay_clock_ns, STORE_VALUE_MAX);
     struct fold_thread thread = {
         .root = record->root,
         .node = record->root,
         .credited = record->root,
-        .was_running = state->was_running != 0,
+        .was_running = state->found & THREAD_FOUND_RUNNING,
+        .was_queued = state->found & THREAD_FOUND_QUEUED,
+        .knows_delay = state->found & THREAD_FOUND_DELAY_CLOCK,
         .time_ns = smaller(state->time_ns, settling->end_ns),
         .begin_ns = smaller(state->begin_ns, settling->end_ns),
-        .cpu_clock_ns = smaller(state->cpu_clock_ns, STORE_VALUE_MAX),
-        .begin_cpu_clock_ns = smaller(state->begin_cpu_clock_ns, STORE_VALUE_MAX),
+        .cpu_clock_ns = cpu_ns,
+        .begin_cpu_clock_ns = smaller(state->begin_cpu_clock_ns, cpu_ns),
+        .delay_clock_ns = delay_ns,
+        .begin_delay_clock_ns = smaller(state->begin_delay_clock_ns, delay_ns),
     };
-    thread.cpu_clock_ns =
-        thread.cpu_clock_ns < thread.begin_cpu_clock_ns ? thread.begin_cpu_clock_ns : thread.cpu_clock_ns;
     if (has_own_tree) {
         if (thread.begin_ns < record->start_ns) /* it is later where the recording was stopped in between */
             thread.begin_ns = smaller(record->start_ns, STORE_VALUE_MAX);
-        thread.time_ns = thread.begin_ns + sum_of(settling->fold.tree, record->root).wall_ns;
+        const struct values sum = sum_of(settling->fold.tree, record->root);
+        thread.time_ns = thread.begin_ns + tree_wall_ns(&sum);
     }
     if (has_own_tree && is_own(settling, state->credited, record)) {
         thread.credited = state->credited;
@@ -323,14 +331,17 @@ static int settle_thread(struct settling *settling, struct thread_record *record
                          const struct thread_state *state)
 {
     struct fold_thread thread = fold_of(settling, record, state);
-    const uint64_t end_ns = thread.time_ns > settling->end_ns ? thread.time_ns : settling->end_ns;
-    const struct values most = {.cpu_ns = thread.cpu_clock_ns - thread.begin_cpu_clock_ns,
-                                .offcpu_ns = end_ns - thread.begin_ns,
-                                .wall_ns = end_ns - thread.time_ns};
+    thread.group = claims_group(record->name);
+    uint64_t end_ns = thread.time_ns > settling->end_ns ? thread.time_ns : settling->end_ns;
+    if (state->time_ns > end_ns && state->time_ns < settling->end_ns + end_patience_ns)
+        end_ns = state->time_ns; /* claims that were being scaled add up to less for a moment */
+    const uint64_t life_ns = end_ns - thread.begin_ns;
+    const struct values most = {0, life_ns, life_ns, life_ns};
     record->end_ns = end_ns;
     int status = store_add_values(settling->reader, &most);
+    const struct fold_clocks end = {end_ns, thread.cpu_clock_ns, thread.delay_clock_ns};
     if (status == 0)
-        fold_thread_end(&settling->fold, &thread, end_ns, thread.cpu_clock_ns, FOLD_REST_UNSAMPLED);
+        fold_thread_end(&settling->fold, &thread, &end, FOLD_REST_UNSAMPLED);
     return status;
 }
 

@@ -40,8 +40,7 @@ static bool add_times(struct store_reader *reader, const struct timeline_record 
 static bool is_record(struct store_reader *reader, const struct timeline_record *record)
 {
     return record->first_ns <= record->last_ns && record->thread <= reader->header->tree.thread_count &&
-           is_node_of(reader, record->node, record->thread) && record->state <= TIMELINE_UNKNOWN &&
-           add_times(reader, record);
+           is_node_of(reader, record->node, record->thread) && add_times(reader, record);
 }
 
 static bool is_event(const struct store_reader *reader, const struct timeline_event *event)
@@ -236,6 +235,9 @@ static void describe_recording(struct recording *recording, const struct store_h
         .duration_ns = store_duration_ns(header),
         .period_ns = header->period_ns ? header->period_ns : 1,
         .threads_per_tick = header->threads_per_tick,
+        .has_rundelay = header->has_rundelay != 0,
+        .throttled_count = header->throttled_count,
+        .throttled_ns = header->throttled_ns,
         .has_timed_samples = header->has_timed_samples != 0 && header->timeline.bytes > 0,
         .counters = header->counters,
         .restraint = recording->restraint,

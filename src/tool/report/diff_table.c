@@ -164,6 +164,8 @@ void diff_table_write(const struct diff *diff, size_t lines, int columns, bool h
     put_total(&writing, "wall", METRIC_WALL);
     put_total(&writing, "cpu", METRIC_CPU);
     put_total(&writing, "off-cpu", METRIC_OFFCPU);
+    if (diff->reports[0]->selected.rundelay_ns + diff->reports[1]->selected.rundelay_ns > 0)
+        put_total(&writing, "delay", METRIC_RUNDELAY);
     if (diff->is_normalized)
         fprintf(stream, "what is below is of equal totals: what came after, times %.4g\n", diff->scale);
     if (diff->thread_count > 1 && diff->by != REPORT_BY_THREAD) {
@@ -179,7 +181,8 @@ void diff_table_write(const struct diff *diff, size_t lines, int columns, bool h
 static void json_changes(struct json *json, const struct diff *diff, const char *key,
                          const struct values values[2])
 {
-    static const char *const keys[METRIC_COUNT] = {"wall_ns", "cpu_ns", "offcpu_ns", "samples"};
+    static const char *const keys[METRIC_COUNT] = {"wall_ns", "cpu_ns", "offcpu_ns", "rundelay_ns",
+                                                   "samples"};
     json_key(json, key);
     json_begin_object(json);
     for (int metric = 0; metric < METRIC_COUNT; metric++) {

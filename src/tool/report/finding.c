@@ -48,7 +48,8 @@ static int64_t callee_of(const struct looking *looking, arena_ref node, uint32_t
 static void look_at_node(struct looking *looking, arena_ref node)
 {
     const uint32_t frame = looking->meaning->nodes[tree_node_index(node)].frame;
-    const uint64_t wall_ns = meaning_shown(looking->meaning, looking->profile->tree, node).wall_ns;
+    const struct values shown = meaning_shown(looking->meaning, looking->profile->tree, node);
+    const uint64_t wall_ns = tree_wall_ns(&shown);
     if (!frame || wall_ns == 0 || location_of(looking, node)->pseudo ||
         strcmp(function_name(looking, frame - 1), looking->finding->row->name) != 0)
         return;

@@ -74,14 +74,14 @@ static void add_node(struct unnamed *unnamed, const struct profile *profile, con
     const struct symbols *symbols = profile->symbols;
     const struct location *location = tree_location_at(profile->tree, node->location);
     const uint32_t function = symbols->frames[symbols->first_frame[location->index]].function;
-    if (location->pseudo || node->self.wall_ns == 0 || symbols->functions[function].is_symbol)
+    if (location->pseudo || tree_wall_ns(&node->self) == 0 || symbols->functions[function].is_symbol)
         return;
     if (!location->module) {
-        unnamed->code_ns += node->self.wall_ns;
+        unnamed->code_ns += tree_wall_ns(&node->self);
         return;
     }
     const struct module *module = arena_at(profile->arena, location->module);
-    add_file(unnamed, arena_at(profile->arena, module->path), node->self.wall_ns);
+    add_file(unnamed, arena_at(profile->arena, module->path), tree_wall_ns(&node->self));
 }
 
 static void find_unnamed(struct unnamed *unnamed, const struct profile *profile)
@@ -96,7 +96,7 @@ static void find_unnamed(struct unnamed *unnamed, const struct profile *profile)
 void hints_make(struct hints *hints, const struct report *report, const struct profile *profile)
 {
     struct unnamed unnamed = {.count = 0};
-    const uint64_t least_ns = report->selected.wall_ns / LEAST_PARTS + 1;
+    const uint64_t least_ns = tree_wall_ns(&report->selected) / LEAST_PARTS + 1;
     char text[HINT_BYTES];
     hints->count = 0;
     find_unnamed(&unnamed, profile);

@@ -9,14 +9,15 @@
 
 const char *const report_by_words[REPORT_BY_COUNT] = {"function", "leaf",   "line",    "file",
                                                       "module",   "thread", "process", "label"};
-const char *const report_metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "samples"};
+const char *const report_metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "rundelay", "samples"};
 
 uint64_t report_metric(const struct values *values, enum report_metric metric)
 {
-    return metric == METRIC_WALL     ? values->wall_ns
-           : metric == METRIC_CPU    ? values->cpu_ns
-           : metric == METRIC_OFFCPU ? values->offcpu_ns
-                                     : values->samples;
+    return metric == METRIC_WALL       ? tree_wall_ns(values)
+           : metric == METRIC_CPU      ? values->cpu_ns
+           : metric == METRIC_OFFCPU   ? tree_offcpu_ns(values)
+           : metric == METRIC_RUNDELAY ? values->rundelay_ns
+                                       : values->samples;
 }
 
 /* ---- threads ---- */
@@ -87,7 +88,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 static int compare_threads(const void *left, const void *right)
 {
     const struct report_thread *a = left, *b = right;
-    int order = compare_numbers(a->total.wall_ns, b->total.wall_ns);
+    int order = compare_numbers(tree_wall_ns(&a->total), tree_wall_ns(&b->total));
     if (order == 0)
         order = strcmp(a->process, b->process);
     if (order == 0)

@@ -30,7 +30,7 @@ enum report_by {
 };
 
 /* One of the values. */
-enum report_metric { METRIC_WALL, METRIC_CPU, METRIC_OFFCPU, METRIC_SAMPLES, METRIC_COUNT };
+enum report_metric { METRIC_WALL, METRIC_CPU, METRIC_OFFCPU, METRIC_RUNDELAY, METRIC_SAMPLES, METRIC_COUNT };
 
 uint64_t report_metric(const struct values *values, enum report_metric metric);
 
@@ -55,7 +55,7 @@ struct report_row {
     struct report_error flat_error, cum_error;
     struct changes changes;
     bool is_inlined;                     /* changes say nothing of it (report_error.h) */
-    uint64_t waited_ns[WAIT_KIND_COUNT]; /* of flat.offcpu_ns */
+    uint64_t waited_ns[WAIT_KIND_COUNT]; /* of what flat waits */
 };
 
 struct report_thread {

@@ -21,6 +21,7 @@ static const char *const phrases[SPENT_COUNT] = {
     [WAIT_CHILD] = "waiting for a thread or process to end",
     [WAIT_SIGNAL] = "waiting for a signal",
     [WAIT_IDLE] = "idle",
+    [WAIT_CPU] = "waiting for a CPU",
     [WAIT_STOPPED] = "stopped",
     [WAIT_UNSEEN] = "not seen",
     [RUNNING] = "running",
@@ -74,7 +75,8 @@ void answer_waits(const struct report_row *row, char ret[ANSWER_TEXT_BYTES])
     memcpy(parts_ns, row->waited_ns, sizeof row->waited_ns);
     parts_ns[RUNNING] = parts_ns[WAIT_UNSEEN] = 0;
     *ret = '\0';
-    for (unsigned spent; (spent = take_largest(parts_ns, row->flat.wall_ns / 10, &part_ns)) < SPENT_COUNT;)
+    for (unsigned spent;
+         (spent = take_largest(parts_ns, tree_wall_ns(&row->flat) / 10, &part_ns)) < SPENT_COUNT;)
         append(ret, ", ", word_of(spent), "");
 }
 
@@ -84,8 +86,8 @@ void answer_waits(const struct report_row *row, char ret[ANSWER_TEXT_BYTES])
 static bool is_finding(const struct report *report, const struct report_row *row, bool is_of_others)
 {
     return *row->name != '[' && *row->name != '{' &&
-           (row->waited_ns[WAIT_CHILD] > row->flat.wall_ns / 2) == is_of_others &&
-           row->flat.wall_ns >= report->selected.wall_ns / LEAST_PARTS;
+           (row->waited_ns[WAIT_CHILD] > tree_wall_ns(&row->flat) / 2) == is_of_others &&
+           tree_wall_ns(&row->flat) >= tree_wall_ns(&report->selected) / LEAST_PARTS;
 }
 
 /* The largest finding that comes after another. */
@@ -95,10 +97,10 @@ static const struct report_row *next_finding(const struct report *report, const 
     const struct report_row *ret = NULL;
     for (size_t i = 0; i < report->row_count; i++) {
         const struct report_row *row = &report->rows[i];
-        bool is_later = !last || row->flat.wall_ns < last->flat.wall_ns ||
-                        (row->flat.wall_ns == last->flat.wall_ns && row > last);
+        bool is_later = !last || tree_wall_ns(&row->flat) < tree_wall_ns(&last->flat) ||
+                        (tree_wall_ns(&row->flat) == tree_wall_ns(&last->flat) && row > last);
         if (is_later && is_finding(report, row, is_of_others) &&
-            (!ret || row->flat.wall_ns > ret->flat.wall_ns))
+            (!ret || tree_wall_ns(&row->flat) > tree_wall_ns(&ret->flat)))
             ret = row;
     }
     return ret;
@@ -113,10 +115,10 @@ void answer_parts(const struct report *report, const struct report_row *row, cha
     parts_ns[RUNNING] = row->flat.cpu_ns;
     *ret = '\0';
     for (int i = 0; i < PARTS_SHOWN; i++) {
-        unsigned spent = take_largest(parts_ns, row->flat.wall_ns / 20, &part_ns);
+        unsigned spent = take_largest(parts_ns, tree_wall_ns(&row->flat) / 20, &part_ns);
         if (spent == SPENT_COUNT)
             return;
-        text_share(share, part_ns, report->selected.wall_ns);
+        text_share(share, part_ns, tree_wall_ns(&report->selected));
         append(ret, ", ", phrases[spent], share);
     }
 }
@@ -139,7 +141,7 @@ void answer_findings(const struct report *report, int columns, FILE *stream)
     const struct report_row *rows[ANSWER_FINDINGS_MAX];
     const size_t count = answer_choose(report, FINDINGS, rows);
     for (size_t i = 0; i < count; i++) {
-        text_share(share, rows[i]->flat.wall_ns, report->selected.wall_ns);
+        text_share(share, tree_wall_ns(&rows[i]->flat), tree_wall_ns(&report->selected));
         answer_parts(report, rows[i], parts);
         snprintf(line, sizeof line, "  %s %s: %s", share,
                  short_name(rows[i]->name, columns ? NAME_COLUMNS : -1, name), parts);

@@ -11,7 +11,8 @@ static struct report_error of_variance(const struct values *values, double varia
 {
     if (values->samples < REPORT_ERROR_SAMPLES_MIN)
         return (struct report_error){REPORT_ERROR_UNKNOWN, REPORT_ERROR_UNKNOWN};
-    double share = values->wall_ns ? (double)values->cpu_ns / (double)values->wall_ns : 0;
+    uint64_t wall_ns = tree_wall_ns(values);
+    double share = wall_ns ? (double)values->cpu_ns / (double)wall_ns : 0;
     double bar_ns = fmin(quantile * sqrt(fmax(variance, 0)), 1e18);
     return (struct report_error){(uint64_t)bar_ns, (uint64_t)(bar_ns * sqrt(fmin(share, 1)))};
 }
@@ -27,7 +28,7 @@ uint64_t report_error_offcpu_ns(const struct report_error *error)
 struct report_error report_error_of(const struct values *values, double near, double far, uint64_t period_ns)
 {
     double ticks = values->samples && period_ns
-                       ? (double)values->wall_ns / (double)values->samples / (double)period_ns
+                       ? (double)tree_wall_ns(values) / (double)values->samples / (double)period_ns
                        : 1;
     double end = end_of_many - (end_of_many - end_of_one_tick) / fmax(ticks * ticks, 1);
     double is_short = near > 0 ? fmin(fmax(2 - far / near, 0), 1) : 0;
@@ -36,8 +37,9 @@ struct report_error report_error_of(const struct values *values, double near, do
 
 struct report_error report_error_of_samples(const struct values *values, const struct values *whole)
 {
-    double wall_ns = (double)values->wall_ns, samples = (double)values->samples;
-    double share = whole->wall_ns ? wall_ns / (double)whole->wall_ns : 1;
+    double wall_ns = (double)tree_wall_ns(values), whole_ns = (double)tree_wall_ns(whole);
+    double samples = (double)values->samples;
+    double share = whole_ns > 0 ? wall_ns / whole_ns : 1;
     double variance = samples > 0 ? wall_ns * wall_ns / samples * (1 - share) * uneven_stretches : 0;
     return of_variance(values, variance);
 }

@@ -13,8 +13,9 @@ void report_json_values(struct json *json, const char *key, const struct values 
     json_begin_object(json);
     json_member(json, "samples", values->samples);
     json_member(json, "cpu_ns", values->cpu_ns);
-    json_member(json, "offcpu_ns", values->offcpu_ns);
-    json_member(json, "wall_ns", values->wall_ns);
+    json_member(json, "offcpu_ns", tree_offcpu_ns(values));
+    json_member(json, "rundelay_ns", values->rundelay_ns);
+    json_member(json, "wall_ns", tree_wall_ns(values));
     json_end_object(json);
 }
 

@@ -6,6 +6,7 @@
 #include "report_answer.h"
 #include "short_name.h"
 #include "tool/io/text.h"
+#include "encode/profile_notes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum {
     PROCESS_COLUMNS_MAX = 44 /* where they are of several processes */
 };
 
-const char *const report_metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "SAMPLES"};
+const char *const report_metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "DELAY", "SAMPLES"};
 const char *const report_by_headings[REPORT_BY_COUNT] = {"FUNCTION", "FUNCTION", "LINE",    "FILE",
                                                          "MODULE",   "THREAD",   "PROCESS", "LABEL"};
 
@@ -29,6 +30,14 @@ void report_bold(FILE *stream, bool has_colour, bool is_bold)
 {
     if (has_colour)
         fputs(is_bold ? "\033[1m" : "\033[0m", stream);
+}
+
+/* Of a program that hardly ever waits for a CPU there is no column of it. */
+bool report_shows_metric(const struct report_table *table, enum report_metric metric)
+{
+    const struct values *all = &table->report->selected;
+    return metric != METRIC_RUNDELAY || table->metric == METRIC_RUNDELAY ||
+           all->rundelay_ns > tree_wall_ns(all) / 100;
 }
 
 void report_put_metric(FILE *stream, const struct values *values, enum report_metric metric)
@@ -127,9 +136,10 @@ static void put_totals(const struct report_table *table, FILE *stream)
 {
     const struct report *report = table->report;
     const uint64_t hidden_ns = table->shows_idle ? 0 : report->waited_ns[WAIT_IDLE];
+    const uint64_t shown_ns = tree_wall_ns(&report->selected);
     char text[256], threads[32], wall[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES],
         share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], where[ANSWER_TEXT_BYTES];
-    text_time(wall, report->selected.wall_ns + hidden_ns);
+    text_time(wall, shown_ns + hidden_ns);
     text_time(duration, table->profile->duration_ns);
     threads_text(table->report, threads);
     snprintf(text, sizeof text, "%s of thread time in %s%s", wall, duration, threads);
@@ -141,8 +151,8 @@ static void put_totals(const struct report_table *table, FILE *stream)
         answer_findings(table->report, table->columns, stream);
     if (!table->is_filtered)
         return;
-    text_share(share, report->selected.wall_ns + hidden_ns, report->total.wall_ns);
-    text_time(all, table->report->total.wall_ns);
+    text_share(share, shown_ns + hidden_ns, tree_wall_ns(&report->total));
+    text_time(all, tree_wall_ns(&report->total));
     snprintf(text, sizeof text, "what was asked for: %s of all wall time, %s", *share ? share : "nothing",
              all);
     put_line(table, stream, text);
@@ -178,14 +188,20 @@ static void put_notes(const struct report_table *table, FILE *stream)
         put_line(table, stream, table->profile->restraint);
         before = "";
     }
+    if (*profile_notes_throttled(table->profile, text)) {
+        fputs(before, stream);
+        put_line(table, stream, text);
+        before = "";
+    }
     for (int pseudo = 0; pseudo < PSEUDO_KINDS; pseudo++) {
-        const uint64_t wall_ns = report->pseudo[pseudo].wall_ns;
-        if (wall_ns == 0 || wall_ns < report->selected.wall_ns / NOTED_PARTS || !meanings[pseudo])
+        const uint64_t wall_ns = tree_wall_ns(&report->pseudo[pseudo]);
+        const uint64_t all_ns = tree_wall_ns(&report->selected);
+        if (wall_ns == 0 || wall_ns < all_ns / NOTED_PARTS || !meanings[pseudo])
             continue;
         fputs(before, stream);
         before = "";
         text_time(time, wall_ns);
-        text_share(share, wall_ns, report->selected.wall_ns);
+        text_share(share, wall_ns, all_ns);
         snprintf(text, sizeof text, "%s %s (%s of wall): %s", tree_pseudo_name((enum pseudo_frame)pseudo),
                  time, share, meanings[pseudo]);
         put_line(table, stream, text);
@@ -216,7 +232,7 @@ static void put_mostly(FILE *stream, const struct report_thread *thread, int col
         snprintf(waits, sizeof waits, " (%s)", thread->waits_for);
     if (columns >= 0)
         columns -= SHARE_COLUMNS + (int)strlen(waits);
-    text_share(share, thread->mostly_ns, thread->total.wall_ns);
+    text_share(share, thread->mostly_ns, tree_wall_ns(&thread->total));
     text_put_number(stream, share, SHARE_COLUMNS - 1);
     fputc(' ', stream);
     text_put(stream, short_name(thread->mostly_in, columns, name), columns, TEXT_CUT_END);
@@ -226,7 +242,7 @@ static void put_mostly(FILE *stream, const struct report_thread *thread, int col
 /* How many of wall, CPU and off-CPU fit. */
 static int thread_cells(const struct report_table *table, int columns)
 {
-    int cells = METRIC_OFFCPU + 1;
+    int cells = METRIC_OFFCPU + 1 + report_shows_metric(table, METRIC_RUNDELAY);
     while (table->columns && cells > 1 &&
            table->columns - cells * CELL_COLUMNS - 4 - columns < NAME_COLUMNS_MIN)
         cells--;
@@ -276,7 +292,7 @@ static void put_threads(const struct report_table *table, FILE *stream)
         else
             tree_add_values(&rest, &report->threads[i].total);
     }
-    text_time(wall, rest.wall_ns);
+    text_time(wall, tree_wall_ns(&rest));
     if (report->thread_count > THREADS_MAX) {
         text_put_number(stream, wall, CELL_COLUMNS);
         fprintf(stream, "  in %zu more threads (--by thread has them all)\n",

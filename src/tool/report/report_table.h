@@ -30,7 +30,7 @@ void report_table_write(const struct report_table *table, FILE *stream);
 /* `wallprof top --help` has the schema. */
 void report_json_write(const struct report_table *table, struct json *json);
 
-/* For other documents: {"samples": .., "cpu_ns": .., "offcpu_ns": .., "wall_ns": ..} */
+/* For other documents: {"samples": .., "cpu_ns": .., "offcpu_ns": .., "rundelay_ns": .., "wall_ns": ..} */
 void report_json_values(struct json *json, const char *key, const struct values *values);
 
 /* {"wall_ns": .., "cpu_ns": ..}, null where there are too few samples. */
@@ -43,6 +43,7 @@ void report_bold(FILE *stream, bool has_colour, bool is_bold);
 
 /* A number in its column. */
 enum { REPORT_CELL_COLUMNS = 8, REPORT_SHARE_COLUMNS = 6, REPORT_NAME_COLUMNS_MIN = 20 };
+bool report_shows_metric(const struct report_table *table, enum report_metric metric);
 void report_put_metric(FILE *stream, const struct values *values, enum report_metric metric);
 void report_put_share(FILE *stream, uint64_t part, uint64_t whole);
 

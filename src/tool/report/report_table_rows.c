@@ -44,7 +44,7 @@ static int columns_used(const struct report_table *table, int others)
     int used = cell_columns(table, table->metric) + CELL_COLUMNS + 2 * SHARE_COLUMNS + 2;
     used += waits_columns(table) + (has_cum_error(table) ? ERROR_COLUMNS : 0);
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
-        if (metric == (int)table->metric)
+        if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
             continue;
         used += cell_columns(table, (enum report_metric)metric);
         others--;
@@ -55,7 +55,7 @@ static int columns_used(const struct report_table *table, int others)
 /* How many of the other metrics fit. */
 static int others_shown(const struct report_table *table)
 {
-    int shown = METRIC_COUNT - 1;
+    int shown = METRIC_COUNT - 1 - !report_shows_metric(table, METRIC_RUNDELAY);
     while (table->columns && shown > 0 && table->columns - columns_used(table, shown) < NAME_COLUMNS_MIN)
         shown--;
     return shown;
@@ -77,7 +77,7 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
     put_heading(stream, "CUM", has_cum_error(table));
     text_put_number(stream, "%", SHARE_COLUMNS);
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
-        if (metric == (int)table->metric)
+        if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
             continue;
         put_heading(stream, report_metric_headings[metric], has_error(table, (enum report_metric)metric));
         others--;
@@ -93,7 +93,7 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
 static uint64_t error_of(const struct report_table *table, const struct report_error *error,
                          enum report_metric metric)
 {
-    if (!table->has_errors || metric == METRIC_SAMPLES)
+    if (!table->has_errors || metric == METRIC_SAMPLES || metric == METRIC_RUNDELAY)
         return 0;
     return metric == METRIC_WALL  ? error->wall_ns
            : metric == METRIC_CPU ? error->cpu_ns
@@ -148,7 +148,7 @@ static void put_row(const struct report_table *table, FILE *stream, const struct
     put_cell(table, stream, &row->cum, &row->cum_error, table->metric, has_cum_error(table));
     put_share_within(table, stream, &row->cum, &row->cum_error);
     for (int metric = 0, left = others; metric < METRIC_COUNT && left > 0; metric++) {
-        if (metric == (int)table->metric)
+        if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
             continue;
         put_cell(table, stream, shown, error, (enum report_metric)metric,
                  has_error(table, (enum report_metric)metric));
@@ -171,7 +171,8 @@ static void put_legend(const struct report_table *table, FILE *stream)
     const struct report *report = table->report;
     for (size_t i = 0; has_error(table, table->metric) && i < report->row_count && i < table->lines; i++) {
         const struct report_error *error = &report->rows[i].cum_error;
-        has_few |= report->rows[i].flat.wall_ns && report->rows[i].flat_error.wall_ns == REPORT_ERROR_UNKNOWN;
+        has_few |=
+            tree_wall_ns(&report->rows[i].flat) && report->rows[i].flat_error.wall_ns == REPORT_ERROR_UNKNOWN;
         has_bar |= error->wall_ns && error->wall_ns != REPORT_ERROR_UNKNOWN;
     }
     if (has_bar || has_few)

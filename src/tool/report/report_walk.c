@@ -37,6 +37,13 @@ static uint32_t users_frame(const struct report_walk *walk, const struct locatio
 }
 
 /* A node's own values go to a function of the user's, or else to what is innermost. */
+static void add_waits(const struct report_walk *walk, arena_ref node, const struct values *self,
+                      uint64_t waited_ns[WAIT_KIND_COUNT])
+{
+    waited_ns[WAIT_CPU] += self->rundelay_ns;
+    waited_ns[wait_of(walk, node)] += self->blocked_ns;
+}
+
 static void add_to_row(struct report_walk *walk, const struct location *location, arena_ref node,
                        const struct values *self)
 {
@@ -49,7 +56,7 @@ static void add_to_row(struct report_walk *walk, const struct location *location
         tree_add_values(&row->flat, self);
         row->changes.flat_near += at->changes.flat_near;
         row->changes.flat_far += at->changes.flat_far;
-        row->waited_ns[wait_of(walk, node)] += self->offcpu_ns;
+        add_waits(walk, node, self, row->waited_ns);
     }
     if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
         tree_add_values(&walk->report->rows[walk->rows->no_label_row].cum, self);
@@ -64,8 +71,8 @@ static void add_flat(struct report_walk *walk, const struct location *location, 
     add_to_row(walk, location, node, self);
     if (!*longest)
         walk->touched[walk->touched_count++] = function;
-    walk->in_function[function] += self->wall_ns;
-    if (!*longest || self->wall_ns > tree_node(walk->rows->profile->tree, *longest)->self.wall_ns)
+    walk->in_function[function] += tree_wall_ns(self);
+    if (!*longest || tree_wall_ns(self) > tree_wall_ns(&tree_node(walk->rows->profile->tree, *longest)->self))
         *longest = node;
 }
 
@@ -74,7 +81,7 @@ static struct values shown_values(struct report_walk *walk, arena_ref ref)
 {
     const struct tree *tree = walk->rows->profile->tree;
     const struct values *self = &tree_node(tree, ref)->self;
-    walk->report->waited_ns[wait_of(walk, ref)] += self->offcpu_ns;
+    add_waits(walk, ref, self, walk->report->waited_ns);
     return walk->rows->request->shows_idle ? *self : meaning_shown(&walk->report->meaning, tree, ref);
 }
 
@@ -186,7 +193,8 @@ bool report_walk_tree(struct report_walk *walk, arena_ref root, bool is_ignored,
 static const char *waits_for(const struct report_walk *walk, arena_ref ref)
 {
     const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
-    bool is_waiting = node->self.offcpu_ns > node->self.wall_ns / 2 && !location_of(walk, node)->pseudo;
+    bool is_waiting =
+        node->self.blocked_ns > tree_wall_ns(&node->self) / 2 && !location_of(walk, node)->pseudo;
     return is_waiting ? wait_kind_words[wait_of(walk, ref)] : NULL;
 }
 

@@ -8,6 +8,8 @@
 /* ---- state: all that a link to a view says ---- */
 
 const profile = new Profile(JSON.parse(byId('profile').textContent));
+if (profile.data.total.length > COLUMN.rundelay)
+  MEASURES.splice(MEASURES.indexOf('samples'), 0, 'rundelay');
 const {data} = profile;
 const state = {...DEFAULTS};
 let root = null;             /* of d3's hierarchy */
@@ -129,11 +131,8 @@ function classOf(node, isAbove) {
   return classes.join(' ');
 }
 
-/* The share of CPU time in the time that passed, in percent, in steps of 5. */
-function runningShare(node) {
-  const [, cpu, offcpu] = node.data.total;
-  return cpu + offcpu > 0 ? 5 * Math.round(20 * cpu / (cpu + offcpu)) : 0;
-}
+/* A part of a whole in percent, in steps of 5. */
+const roughShare = (part, whole) => whole > 0 ? 5 * Math.round(20 * part / whole) : 0;
 
 function paint(element, node, graphPx) {
   const isAbove = node.depth < zoomed.depth;
@@ -143,7 +142,9 @@ function paint(element, node, graphPx) {
   element.style.left = `${100 * left}%`;
   element.style.width = `${100 * width}%`;
   element.style.top = `${rowOf(node) * ROW_PX}px`;
-  element.style.setProperty('--share', `${runningShare(node)}%`);
+  const [, cpu, offcpu, , rundelay] = node.data.total;
+  element.style.setProperty('--share', `${roughShare(cpu, cpu + offcpu)}%`);
+  element.style.setProperty('--queued-share', `${roughShare(rundelay, offcpu)}%`);
   element.textContent = width * graphPx >= NARROWEST_TEXT_PX ? node.data.frame.name : '';
   element.tabIndex = node === current ? 0 : -1;
   element.setAttribute('aria-label', describe(node));

@@ -94,7 +94,8 @@ function legendItem(className, text) {
 
 function showLegend() {
   const items = state.colour === 'state'
-    ? [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running')]
+    ? [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running'),
+       ...MEASURES.includes('rundelay') ? [legendItem('by-state queued', 'waiting for a CPU')] : []]
     : profile.modulesByWeight.slice(0, PALETTE).map((module) => legendItem(`module-${module.colour}`, module.name));
   if (state.colour === 'module' && profile.modulesByWeight.length > PALETTE)
     items.push(legendItem('module-other', `${profile.modulesByWeight.length - PALETTE} others`));

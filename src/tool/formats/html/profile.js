@@ -8,9 +8,9 @@
 'use strict';
 (() => {
 
-const MEASURES = ['wall', 'cpu', 'offcpu', 'samples'];
-const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', samples: 'Samples'};
-const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3}; /* of the values in the data */
+const MEASURES = ['wall', 'cpu', 'offcpu', 'samples']; /* and rundelay, where it is known */
+const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', rundelay: 'Waiting for a CPU', samples: 'Samples'};
+const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4}; /* of the values in the data */
 const ROW_PX = 21;
 const NARROWEST_PX = 0.7;   /* narrower frames are not drawn */
 const NARROWEST_TEXT_PX = 28;
@@ -172,7 +172,7 @@ class Node {
   constructor(id, frame) {
     this.id = id; /* in the order in which nodes are made: the same whenever the same tree is made */
     this.frame = frame;
-    this.self = [0, 0, 0, 0];
+    this.self = [0, 0, 0, 0, 0];
     this.total = null;
     this.changes = [0, 0, 0, 0]; /* its own, and cumulative: near and far; these of all below it */
     this.callees = null; /* by frame */
@@ -202,9 +202,10 @@ class TreeBuilder {
 
   /* Nodes are six numbers each: depth, location, values. They stand depth first. */
   add(tree, parent) {
-    const {nodes, changes = []} = tree;
+    const {nodes, changes = [], rundelay = []} = tree;
     const path = [parent];
     const places = [];
+    let next = 0; /* of those that have waited for a CPU: place, time */
     for (let at = 0; at < nodes.length; at += 6) {
       const depth = nodes[at];
       let node = path[depth - 1];
@@ -216,6 +217,10 @@ class TreeBuilder {
       }
       for (let i = 0; i < 4; i++)
         node.self[i] += nodes[at + 2 + i];
+      if (rundelay[next] === at / 6) {
+        node.self[4] += rundelay[next + 1];
+        next += 2;
+      }
       path[depth] = node;
       places.push(node);
     }
@@ -241,7 +246,7 @@ function buildTree(profile, thread) {
   root.eachAfter((node) => {
     const total = node.data.self.slice();
     for (const child of node.children ?? []) {
-      for (let i = 0; i < 4; i++)
+      for (let i = 0; i < total.length; i++)
         total[i] += child.data.total[i];
     }
     node.data.total = total;

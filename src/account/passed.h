@@ -1,0 +1,40 @@
+/* What has passed between two readings of a thread's clocks: a part of fold.c. */
+#ifndef WALLPROF_PASSED_H
+#define WALLPROF_PASSED_H
+
+#include "base/smaller.h"
+#include "profile/tree.h"
+
+#include <stdint.h>
+
+struct passed {
+    uint64_t wall_ns, cpu_ns, delay_ns;
+};
+
+static inline uint64_t since(uint64_t before_ns, uint64_t now_ns)
+{
+    return now_ns > before_ns ? now_ns - before_ns : 0;
+}
+
+/* What the clocks say of a time of which nothing else is known. */
+static inline struct values by_clocks(const struct passed *passed, uint64_t wall_ns)
+{
+    uint64_t cpu_ns = smaller(passed->cpu_ns, wall_ns);
+    uint64_t delay_ns = smaller(passed->delay_ns, wall_ns - cpu_ns);
+    return (struct values){
+        .cpu_ns = cpu_ns, .rundelay_ns = delay_ns, .blocked_ns = wall_ns - cpu_ns - delay_ns};
+}
+
+/* A part of what has passed: nobody knows in which part the thread ran. */
+static inline struct passed share_of(const struct passed *passed, uint64_t wall_ns)
+{
+    if (passed->wall_ns == 0)
+        return (struct passed){0};
+    return (struct passed){
+        .wall_ns = wall_ns,
+        .cpu_ns = (uint64_t)((unsigned __int128)passed->cpu_ns * wall_ns / passed->wall_ns),
+        .delay_ns = (uint64_t)((unsigned __int128)passed->delay_ns * wall_ns / passed->wall_ns),
+    };
+}
+
+#endif

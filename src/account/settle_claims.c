@@ -1,0 +1,189 @@
+#include "settle_claims.h"
+#include "base/smaller.h"
+
+#include <stdbool.h>
+
+/* Claims are scaled one after the other, so that nothing is lost by rounding. */
+struct scale {
+    uint64_t claimed_ns, true_ns, done_ns;
+};
+
+static uint64_t scale(struct scale *scale, uint64_t claim_ns)
+{
+    uint64_t from_ns = scale->done_ns;
+    scale->done_ns += claim_ns;
+    if (scale->claimed_ns == 0)
+        return 0;
+    unsigned __int128 before = (unsigned __int128)from_ns * scale->true_ns / scale->claimed_ns;
+    unsigned __int128 after = (unsigned __int128)scale->done_ns * scale->true_ns / scale->claimed_ns;
+    return (uint64_t)(after - before);
+}
+
+enum { PARTS = 3 };
+
+static uint64_t *part_of(struct values *values, int part)
+{
+    return part == 0 ? &values->cpu_ns : part == 1 ? &values->rundelay_ns : &values->blocked_ns;
+}
+
+/* Whether so little was to be seen of a part that chance decides what was seen of it. */
+static bool is_rarely_seen(uint64_t part_ns, const struct values *life, uint64_t observations)
+{
+    return (unsigned __int128)part_ns * observations <
+           (unsigned __int128)CLAIMS_EXPECTED * tree_wall_ns(life);
+}
+
+/* Time in a gap is not claimed by anybody: it is known (gaps.h). */
+static bool is_known(const struct tree *tree, arena_ref node)
+{
+    arena_ref location = tree_node(tree, node)->location;
+    uint32_t pseudo = location ? tree_location_at(tree, location)->pseudo : 0;
+    return pseudo == 1 + PSEUDO_STOPPED || pseudo == 1 + PSEUDO_NOT_OBSERVED;
+}
+
+/* The next node with claims. */
+static arena_ref next_claims(const struct tree *tree, arena_ref root, arena_ref node)
+{
+    while ((node = tree_next(tree, root, node)) != 0 && is_known(tree, node))
+        ;
+    return node;
+}
+
+/* A thread's nodes, but for one that nobody has claimed (0: all have been). */
+struct claimed_tree {
+    const struct tree *tree;
+    arena_ref root, rest;
+};
+
+/* Scales the parts that become smaller, or those that become larger. */
+static void scale_some(const struct claimed_tree *claimed, struct scale scales[PARTS], bool are_larger)
+{
+    const struct tree *tree = claimed->tree;
+    for (arena_ref node = claimed->root; node; node = next_claims(tree, claimed->root, node)) {
+        for (int part = 0; part < PARTS && node != claimed->rest; part++) {
+            uint64_t *claim_ns = part_of(&tree_node(tree, node)->self, part);
+            if ((scales[part].true_ns > scales[part].claimed_ns) == are_larger)
+                *claim_ns = scale(&scales[part], *claim_ns);
+        }
+    }
+}
+
+/* A process may be killed meanwhile: what is in its store is at no moment more than the thread's life. */
+static void scale_tree(const struct claimed_tree *claimed, struct scale scales[PARTS])
+{
+    scale_some(claimed, scales, false);
+    scale_some(claimed, scales, true);
+}
+
+static struct values sum_of_claims(const struct claimed_tree *claimed)
+{
+    struct values sum = {0};
+    for (arena_ref node = claimed->root; node; node = next_claims(claimed->tree, claimed->root, node)) {
+        if (node != claimed->rest)
+            tree_add_values(&sum, &tree_node(claimed->tree, node)->self);
+    }
+    return sum;
+}
+
+struct values claims_known(const struct tree *tree, arena_ref root)
+{
+    struct values sum = {0};
+    for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
+        if (is_known(tree, node))
+            tree_add_values(&sum, &tree_node(tree, node)->self);
+    }
+    return sum;
+}
+
+/*
+ * A thread that was woken waits for a CPU where it was blocked, and is seen as blocked there. So much of its
+ * run delay is in the time that blocked observations stand for: what those of a runnable thread leave of it.
+ */
+static uint64_t delay_of_waits(const struct values *life, const struct values *claimed)
+{
+    uint64_t runnable_ns = claimed->cpu_ns + claimed->rundelay_ns;
+    uint64_t queued_ns = runnable_ns - smaller(runnable_ns, life->cpu_ns);
+    return claimed->blocked_ns == 0 ? 0 : life->rundelay_ns - smaller(life->rundelay_ns, queued_ns);
+}
+
+static void move_delay(const struct tree *tree, arena_ref root, struct scale *woken)
+{
+    for (arena_ref node = root; node && woken->true_ns > 0; node = next_claims(tree, root, node)) {
+        struct values *self = &tree_node(tree, node)->self;
+        uint64_t moved_ns = scale(woken, self->blocked_ns);
+        self->blocked_ns -= moved_ns;
+        self->rundelay_ns += moved_ns;
+    }
+}
+
+struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life)
+{
+    struct claims_settled settled = {0};
+    const struct claimed_tree whole = {tree, root, 0};
+    struct values known = *life, claimed = sum_of_claims(&whole);
+    uint64_t woken_ns = delay_of_waits(life, &claimed);
+    known.rundelay_ns -= woken_ns;
+    known.blocked_ns += woken_ns;
+    struct scale scales[PARTS];
+    for (int part = 0; part < PARTS; part++) {
+        uint64_t claimed_ns = *part_of(&claimed, part), true_ns = *part_of(&known, part);
+        scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = true_ns};
+        if (claimed_ns == 0)
+            *part_of(&settled.left, part) = true_ns;
+        else if (true_ns > 0 && claimed_ns > true_ns && is_rarely_seen(true_ns, life, claimed.samples))
+            *part_of(&settled.excess, part) = claimed_ns - true_ns;
+    }
+    scale_tree(&whole, scales);
+    move_delay(tree, root, &(struct scale){.claimed_ns = known.blocked_ns, .true_ns = woken_ns});
+    return settled;
+}
+
+/* ---- among threads ---- */
+
+/* Adds to what the thread's observations have claimed of a part, in proportion. */
+static void raise_part(const struct claimed_tree *claimed, int part, uint64_t more_ns)
+{
+    struct values sum = sum_of_claims(claimed);
+    struct scale scales[PARTS];
+    for (int i = 0; i < PARTS; i++) {
+        uint64_t now_ns = *part_of(&sum, i);
+        scales[i] = (struct scale){.claimed_ns = now_ns, .true_ns = now_ns + (i == part ? more_ns : 0)};
+    }
+    scale_tree(claimed, scales);
+}
+
+static void lend(const struct tree *tree, struct claims_trader *from, struct claims_trader *to)
+{
+    for (int part = 0; part < PARTS; part++) {
+        uint64_t *lends_ns = part_of(&from->lends, part), *wants_ns = part_of(&to->wants, part);
+        uint64_t lent_ns = smaller(*lends_ns, *wants_ns);
+        if (lent_ns == 0)
+            continue;
+        *lends_ns -= lent_ns;
+        *wants_ns -= lent_ns;
+        *part_of(&tree_node(tree, from->rest)->self, part) -= lent_ns;
+        raise_part(&(struct claimed_tree){tree, to->root, to->rest}, part, lent_ns);
+    }
+}
+
+void claims_trade(struct claims_pool *pool, const struct tree *tree, struct claims_trader trader)
+{
+    struct claims_trader *place = &pool->traders[pool->count % CLAIMS_TRADERS];
+    for (uint32_t i = 0; i < CLAIMS_TRADERS; i++) {
+        struct claims_trader *other = &pool->traders[i];
+        if (other->root == trader.root)
+            *other = (struct claims_trader){0}; /* settled before, and now anew */
+        if (!other->root)
+            place = other;
+        if (!other->root || other->group != trader.group)
+            continue;
+        lend(tree, other, &trader);
+        lend(tree, &trader, other);
+        if (!tree_has_weight(&other->lends) && !tree_has_weight(&other->wants))
+            *other = (struct claims_trader){0};
+    }
+    if (!trader.group || (!tree_has_weight(&trader.lends) && !tree_has_weight(&trader.wants)))
+        return;
+    *place = trader;
+    pool->count++;
+}

@@ -1,0 +1,97 @@
+#include "cpu_quota.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES = 4096 };
+
+static bool read_text(const char *path, char text[TEXT_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t bytes = read(fd, text, TEXT_BYTES - 1);
+    close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return bytes > 0;
+}
+
+/* The number in the line that begins with the word; 0 without. */
+static uint64_t number_after(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+/* The cgroup at a path below the mount, and those around it. */
+static void read_groups(const char *mount, const char *group, struct cpu_quota *most)
+{
+    char path[PATH_MAX], text[TEXT_BYTES];
+    int length = snprintf(path, sizeof path, "%s%s", mount, group);
+    if (length < 0 || (size_t)length >= sizeof path - sizeof "/cpu.stat")
+        return;
+    for (char *end = path + length; end && end >= path + strlen(mount); end = strrchr(path, '/')) {
+        strcpy(end, "/cpu.stat");
+        if (read_text(path, text)) {
+            uint64_t ns =
+                number_after(text, "throttled_usec ") * 1000 + number_after(text, "throttled_time ");
+            if (ns > most->throttled_ns)
+                *most = (struct cpu_quota){number_after(text, "nr_throttled "), ns};
+        }
+        *end = '\0';
+    }
+}
+
+static bool has_controller(const char *controllers, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = controllers; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* A line of /proc/self/cgroup: "4:cpu,cpuacct:/path", or "0::/path" of version 2. */
+static void read_line(char *line, struct cpu_quota *most)
+{
+    char mount[PATH_MAX], *controllers = strchr(line, ':');
+    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return;
+    *group++ = '\0';
+    controllers++;
+    if (!*controllers) {
+        read_groups("/sys/fs/cgroup", group, most);
+        read_groups("/sys/fs/cgroup/unified", group, most);
+    } else if (has_controller(controllers, "cpu")) {
+        snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controllers);
+        read_groups(mount, group, most);
+    }
+}
+
+struct cpu_quota cpu_quota_read(void)
+{
+    struct cpu_quota most = {0};
+    char text[TEXT_BYTES], *rest = NULL;
+    if (!read_text("/proc/self/cgroup", text))
+        return most;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        read_line(line, &most);
+    return most;
+}
+
+struct cpu_quota cpu_quota_since(const struct cpu_quota *since)
+{
+    struct cpu_quota now = cpu_quota_read();
+    if (now.throttled_ns < since->throttled_ns || now.throttled_count < since->throttled_count)
+        return (struct cpu_quota){0};
+    return (struct cpu_quota){now.throttled_count - since->throttled_count,
+                              now.throttled_ns - since->throttled_ns};
+}
