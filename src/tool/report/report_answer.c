@@ -62,7 +62,7 @@ void answer_where(const struct report *report, bool shows_idle, char ret[ANSWER_
     append(ret, "", word_of(RUNNING), time);
     for (unsigned spent; (spent = take_largest(parts_ns, 0, &part_ns)) < SPENT_COUNT;) {
         text_time(time, part_ns);
-        append(ret, " | ", word_of(spent), time);
+        append(ret, " | ", spent == WAIT_CPU ? phrases[spent] : word_of(spent), time);
     }
     text_time(time, report->waited_ns[WAIT_IDLE]);
     if (report->waited_ns[WAIT_IDLE] > 0)
