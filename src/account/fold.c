@@ -344,10 +344,12 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
     if (tree_has_weight(&settled.left)) {
         arena_ref node = node_of_rest(fold->tree, thread, rest);
         claim(fold, node, &settled.left);
-        trader.rest = node;
+        trader.rest = rest == FOLD_REST_UNCHANGED ? 0 : node;
     }
     if (rest == FOLD_REST_UNSAMPLED)
-        trader.lends = less(&settled.left, &end);
+        trader.left = less(&settled.left, &end);
+    trader.lends = settled.raised;
+    tree_add_values(&trader.lends, &trader.left);
     trader.wants = settled.excess;
     claims_trade(&fold->pool, fold->tree, trader);
 }

@@ -27,10 +27,15 @@ static uint64_t *part_of(struct values *values, int part)
 }
 
 /* Whether so little was to be seen of a part that chance decides what was seen of it. */
-static bool is_rarely_seen(uint64_t part_ns, const struct values *life, uint64_t observations)
+static bool has_rare_part(struct values *life, uint64_t observations)
 {
-    return (unsigned __int128)part_ns * observations <
-           (unsigned __int128)CLAIMS_EXPECTED * tree_wall_ns(life);
+    unsigned __int128 enough = (unsigned __int128)CLAIMS_EXPECTED * tree_wall_ns(life);
+    for (int part = 0; part < PARTS; part++) {
+        uint64_t part_ns = *part_of(life, part);
+        if (part_ns > 0 && (unsigned __int128)part_ns * observations < enough)
+            return true;
+    }
+    return false;
 }
 
 /* Time in a gap is not claimed by anybody: it is known (gaps.h). */
@@ -125,13 +130,16 @@ struct claims_settled settle_claims(const struct tree *tree, arena_ref root, con
     known.rundelay_ns -= woken_ns;
     known.blocked_ns += woken_ns;
     struct scale scales[PARTS];
+    bool is_rare = has_rare_part(&known, claimed.samples);
     for (int part = 0; part < PARTS; part++) {
         uint64_t claimed_ns = *part_of(&claimed, part), true_ns = *part_of(&known, part);
         scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = true_ns};
         if (claimed_ns == 0)
             *part_of(&settled.left, part) = true_ns;
-        else if (true_ns > 0 && claimed_ns > true_ns && is_rarely_seen(true_ns, life, claimed.samples))
+        else if (is_rare && true_ns > 0 && claimed_ns > true_ns)
             *part_of(&settled.excess, part) = claimed_ns - true_ns;
+        else if (is_rare && claimed_ns < true_ns)
+            *part_of(&settled.raised, part) = true_ns - claimed_ns;
     }
     scale_tree(&whole, scales);
     move_delay(tree, root, &(struct scale){.claimed_ns = known.blocked_ns, .true_ns = woken_ns});
@@ -140,30 +148,50 @@ struct claims_settled settle_claims(const struct tree *tree, arena_ref root, con
 
 /* ---- among threads ---- */
 
-/* Adds to what the thread's observations have claimed of a part, in proportion. */
-static void raise_part(const struct claimed_tree *claimed, int part, uint64_t more_ns)
+/* Changes what the thread's observations have claimed of a part, in proportion. */
+static void change_part(const struct tree *tree, const struct claims_trader *trader, int part, int64_t by_ns)
 {
-    struct values sum = sum_of_claims(claimed);
+    const struct claimed_tree claimed = {tree, trader->root, trader->rest};
+    struct values sum = sum_of_claims(&claimed);
     struct scale scales[PARTS];
     for (int i = 0; i < PARTS; i++) {
         uint64_t now_ns = *part_of(&sum, i);
-        scales[i] = (struct scale){.claimed_ns = now_ns, .true_ns = now_ns + (i == part ? more_ns : 0)};
+        scales[i] = (struct scale){.claimed_ns = now_ns,
+                                   .true_ns = i == part ? (uint64_t)((int64_t)now_ns + by_ns) : now_ns};
     }
-    scale_tree(claimed, scales);
+    scale_tree(&claimed, scales);
 }
 
-static void lend(const struct tree *tree, struct claims_trader *from, struct claims_trader *to)
+/* Time of a part goes to what another thread's observations claim. */
+static void give(const struct tree *tree, struct claims_trader *from, struct claims_trader *to, int part,
+                 uint64_t ns)
 {
-    for (int part = 0; part < PARTS; part++) {
-        uint64_t *lends_ns = part_of(&from->lends, part), *wants_ns = part_of(&to->wants, part);
-        uint64_t lent_ns = smaller(*lends_ns, *wants_ns);
-        if (lent_ns == 0)
+    *part_of(&from->lends, part) -= ns;
+    *part_of(&to->wants, part) -= ns;
+    if (*part_of(&from->left, part) > 0)
+        *part_of(&tree_node(tree, from->rest)->self, part) -= ns;
+    else
+        change_part(tree, from, part, -(int64_t)ns);
+    change_part(tree, to, part, (int64_t)ns);
+}
+
+/* Each gives the other as much of one part as it gets of another. */
+static void exchange(const struct tree *tree, struct claims_trader *one, struct claims_trader *other)
+{
+    for (int i = 0; i < PARTS * PARTS; i++) {
+        int given = i / PARTS, taken = i % PARTS;
+        uint64_t ns = smaller(smaller(*part_of(&one->lends, given), *part_of(&other->wants, given)),
+                              smaller(*part_of(&other->lends, taken), *part_of(&one->wants, taken)));
+        if (ns == 0)
             continue;
-        *lends_ns -= lent_ns;
-        *wants_ns -= lent_ns;
-        *part_of(&tree_node(tree, from->rest)->self, part) -= lent_ns;
-        raise_part(&(struct claimed_tree){tree, to->root, to->rest}, part, lent_ns);
+        give(tree, one, other, given, ns);
+        give(tree, other, one, taken, ns);
     }
+}
+
+static bool can_trade(const struct claims_trader *trader)
+{
+    return tree_has_weight(&trader->lends) && tree_has_weight(&trader->wants);
 }
 
 void claims_trade(struct claims_pool *pool, const struct tree *tree, struct claims_trader trader)
@@ -177,12 +205,11 @@ void claims_trade(struct claims_pool *pool, const struct tree *tree, struct clai
             place = other;
         if (!other->root || other->group != trader.group)
             continue;
-        lend(tree, other, &trader);
-        lend(tree, &trader, other);
-        if (!tree_has_weight(&other->lends) && !tree_has_weight(&other->wants))
+        exchange(tree, other, &trader);
+        if (!can_trade(other))
             *other = (struct claims_trader){0};
     }
-    if (!trader.group || (!tree_has_weight(&trader.lends) && !tree_has_weight(&trader.wants)))
+    if (!trader.group || !can_trade(&trader))
         return;
     *place = trader;
     pool->count++;

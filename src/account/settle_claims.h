@@ -5,15 +5,16 @@
  * Threads that are looked at rarely. If a thread works for 1 % of its time, an observation of its work is
  * rare, and stands for a long stretch. In such a thread that work claims far more than the clocks say, in the
  * others it claims nothing, and their CPU time is [unsampled]. To scale each thread alone would leave most of
- * the work in [unsampled]. So what is claimed in excess is taken from [unsampled] of threads of the same
- * group, as far as they have some: the claims of all together are unbiased. The sums of a group stay exact,
- * those of its threads differ by what has changed hands. (Horvitz-Thompson claims, calibrated to the totals
- * of the group: Deville, Särndal, "Calibration estimators in survey sampling", JASA 87, 1992.)
+ * the work in [unsampled]. So threads of the same group exchange: who has claimed too much of its CPU time
+ * and too little of its blocked time gets as much CPU time as it gives blocked time to one with the reverse.
+ * The claims of all together are unbiased. Each thread's wall time stays exact, and so do a group's sums of
+ * each part. A thread's CPU time differs by what has changed hands. (Horvitz-Thompson claims, calibrated to
+ * the totals of the group: Deville, Särndal, "Calibration estimators in survey sampling", JASA 87, 1992.)
  *
- * A part of which at least CLAIMS_EXPECTED observations were to be expected needs no such help, and gets
- * none: a thread that is observed often has the sums that its clocks say. What is expected depends on the
- * clocks and the number of observations, and not on what these have seen. That would favour those that were
- * lucky.
+ * A thread of whose parts at least CLAIMS_EXPECTED observations each were to be expected needs no such help,
+ * and gets none: a thread that is observed often has the sums that its clocks say. What is expected depends
+ * on the clocks and the number of observations, and not on what these have seen. That would favour those that
+ * were lucky.
  *
  * Called from: the sampler thread only; in the tool, from the reader of stores.
  */
@@ -34,8 +35,10 @@ static inline uint32_t claims_group(const char name[THREAD_NAME_BYTES])
 enum { CLAIMS_EXPECTED = 16, CLAIMS_TRADERS = 128 };
 
 struct claims_settled {
-    struct values left;   /* parts that no node has claimed anything of */
-    struct values excess; /* what was claimed of a part beyond what there is of it, and is cut */
+    struct values left; /* parts that no node has claimed anything of */
+    /* Of a thread with a part that is rarely seen: */
+    struct values excess; /* what was claimed of a part beyond what there is, and is cut */
+    struct values raised; /* what was claimed too little, and is added */
 };
 
 /* What nodes have that no observation claims: time in gaps (gaps.h). settle_claims leaves them alone. */
@@ -44,12 +47,13 @@ struct values claims_known(const struct tree *tree, arena_ref root);
 /* life: the parts of the thread's life, without what is known. Cost: three steps for each node. */
 struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life);
 
-/* A thread with too much [unsampled], or with claims that were cut. */
+/* A thread with too little claimed of one part, and too much of another. */
 struct claims_trader {
-    uint32_t group; /* of threads that may help each other; 0: none */
-    arena_ref root; /* its tree */
-    arena_ref rest; /* the node there of the time that no observation stands for; 0: it has none */
-    struct values lends, wants; /* lends: of `rest`'s; none if more is known of that time */
+    uint32_t group;     /* of threads that may help each other; 0: none */
+    arena_ref root;     /* its tree */
+    arena_ref rest;     /* the node there of the time that no observation stands for; 0: it has none */
+    struct values left; /* parts of which it lends that time; of the others it lends what is claimed */
+    struct values lends, wants;
 };
 
 /* Those whom nobody has helped or needed yet; of more than CLAIMS_TRADERS the last ones. */

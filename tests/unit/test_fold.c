@@ -440,6 +440,7 @@ static void claims_in_excess_are_taken_from_unsampled_time_of_the_group(void **s
     }
     for (uint32_t i = 0; i < COUNT(roots); i++) {
         struct values sum = fake_sum(&fixture->tree, roots[i]);
+        assert_int_equal(tree_wall_ns(&sum), 100);
         tree_add_values(&all, &sum);
         fixture->thread.root = roots[i];
         if (i == 4)
