@@ -79,6 +79,7 @@ void sampler_settle(struct sampler *sampler, uint64_t now_ns)
 
 void sampler_stop(struct sampler *sampler, uint64_t now_ns)
 {
+    tick_count_due(&sampler->tick, now_ns);
     sampler_settle(sampler, now_ns);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++) {
         struct thread *thread = sampler->threads->live[i];
@@ -125,13 +126,6 @@ static void resume_thread(struct sampler *sampler, struct thread *thread, uint64
     sampler_record(sampler, thread, &now);
 }
 
-static void restart_ticks(struct sampler *sampler, uint64_t now_ns)
-{
-    uint64_t late = sampler->tick.late;
-    tick_init(&sampler->tick, sampler->tick.period_ns, now_ns, &sampler->random);
-    sampler->tick.late = late;
-}
-
 void sampler_start(struct sampler *sampler, uint64_t now_ns)
 {
     sampler_gather(sampler, now_ns);
@@ -140,7 +134,7 @@ void sampler_start(struct sampler *sampler, uint64_t now_ns)
     mapped_store_skip(&sampler->mapped_store, now_ns - sampler->stop_ns);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         resume_thread(sampler, sampler->threads->live[i], now_ns);
-    restart_ticks(sampler, now_ns);
+    tick_restart(&sampler->tick, now_ns, &sampler->random);
 }
 
 /* ---- anew ---- */
@@ -249,6 +243,8 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns)
     sampler_refresh_modules(sampler);
     overhead_group_leave(&sampler->overhead_group);
     sampler_sample_last(sampler, now_ns);
+    if (!sampler->is_stopped)
+        tick_count_due(&sampler->tick, now_ns);
     bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
