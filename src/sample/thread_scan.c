@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64 };
+enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64, ENDING_FIRST_CAPACITY = 64 };
 
 static const uint64_t interval_ns = 100 * NS_PER_MS;
 
@@ -30,15 +30,19 @@ int thread_scan_init(struct thread_scan *scan)
     scan->foreign_capacity = FOREIGN_FIRST_CAPACITY;
     scan->foreign = scratch_alloc(sizeof(*scan->foreign) * scan->foreign_capacity);
     scan->left = scratch_alloc(left_bytes);
-    return scan->foreign && scan->left ? 0 : -ENOMEM;
+    scan->ending.capacity = ENDING_FIRST_CAPACITY;
+    scan->ending.tasks = scratch_alloc(sizeof(*scan->ending.tasks) * scan->ending.capacity);
+    return scan->foreign && scan->left && scan->ending.tasks ? 0 : -ENOMEM;
 }
 
 void thread_scan_deinit(struct thread_scan *scan)
 {
     scratch_free(scan->foreign, sizeof(*scan->foreign) * scan->foreign_capacity);
     scratch_free(scan->left, left_bytes);
+    scratch_free(scan->ending.tasks, sizeof(*scan->ending.tasks) * scan->ending.capacity);
     scan->foreign = NULL;
     scan->left = NULL;
+    scan->ending.tasks = NULL;
 }
 
 void thread_scan_open(struct thread_scan *scan)
@@ -49,11 +53,45 @@ void thread_scan_open(struct thread_scan *scan)
 
 /* ---- strangers ---- */
 
-/* Whether it is between its last hook and its end: its tid has left, and it started before that. */
+/* Whether the listed thread is the one that left: it has the tid, and started before that. */
+static bool is_of(const struct thread_scan_task *left, const struct thread_scan_task *listed)
+{
+    return left->tid == listed->tid && listed->time_ns < left->time_ns;
+}
+
+/* Whether it is between its last hook and its end. Its record may be the registry's yet, or not any more. */
 static bool has_left(const struct thread_scan *scan, const struct thread_scan_task *task)
 {
-    const struct thread_scan_task *left = &scan->left[(uint32_t)task->tid % THREAD_SCAN_LEFT_MAX];
-    return left->tid == task->tid && task->time_ns < left->time_ns;
+    if (is_of(&scan->left[(uint32_t)task->tid % THREAD_SCAN_LEFT_MAX], task))
+        return true;
+    for (uint32_t i = 0; i < scan->ending.count; i++) {
+        if (is_of(&scan->ending.tasks[i], task))
+            return true;
+    }
+    return false;
+}
+
+static bool is_ours(const struct thread_scan *scan, const struct threads *threads,
+                    const struct thread_scan_task *task)
+{
+    return threads_have(threads, task->tid, task->time_ns) || has_left(scan, task);
+}
+
+/* Reads a clock, as that is cheap. If no clock can be read, nobody is said to be there. */
+static bool is_there(const struct thread_scan_task *task)
+{
+    struct timespec unused;
+    return sig_clock_read(clock_of_thread(task->tid), &unused) == 0;
+}
+
+static void forget_ended(struct thread_scan_ending *ending)
+{
+    for (uint32_t i = 0; i < ending->count;) {
+        if (is_there(&ending->tasks[i]))
+            i++;
+        else
+            ending->tasks[i] = ending->tasks[--ending->count];
+    }
 }
 
 /* Whether a thread of the program with this tid is alive; its start. */
@@ -80,7 +118,7 @@ static int meet_some(const struct thread_scan *scan, const struct threads *threa
     for (int i = 0; i < count; i++) {
         struct thread_scan_task task = {.tid = tids[i]};
         if (task.tid != scan->own_tid && !threads_find(threads, task.tid) &&
-            is_alive(scan, task.tid, &task.time_ns) && !has_left(scan, &task))
+            is_alive(scan, task.tid, &task.time_ns) && !is_ours(scan, threads, &task))
             list->tasks[list->count++] = task;
     }
     return count;
@@ -122,6 +160,7 @@ bool thread_scan_begin(struct thread_scan *scan, struct threads *threads, uint64
     bool is_different = do_numbers_differ(scan, threads);
     uint32_t checks = is_different ? CHECKS_DIFFERENT : CHECKS_AGREED;
     find_strangers(scan, threads, is_different);
+    forget_ended(&scan->ending);
     scan->foreign_checks = smaller(checks, scan->foreign_count);
     scan->live_checks = smaller(checks, threads->live_count);
     scan->is_main_due = true;
@@ -134,7 +173,7 @@ bool thread_scan_next_stranger(struct thread_scan *scan, const struct threads *t
     while (scan->strangers.count > 0) {
         uint64_t start_ns;
         *ret = scan->strangers.tasks[--scan->strangers.count];
-        if (!threads_find(threads, ret->tid) && !has_left(scan, ret) && is_alive(scan, ret->tid, &start_ns) &&
+        if (!is_ours(scan, threads, ret) && is_alive(scan, ret->tid, &start_ns) &&
             is_same_start(ret->time_ns, start_ns))
             return true;
     }
@@ -198,16 +237,24 @@ struct thread *thread_scan_next_gone(struct thread_scan *scan, const struct thre
 
 /* ---- adopting and forgetting ---- */
 
+/* An array of twice the capacity with the same contents, in place of one; NULL without memory. */
+static void *doubled(void *array, size_t bytes)
+{
+    void *larger = scratch_alloc(bytes * 2);
+    if (!larger)
+        return NULL;
+    memcpy(larger, array, bytes);
+    scratch_free(array, bytes);
+    return larger;
+}
+
 int thread_scan_adopt(struct thread_scan *scan, struct thread *thread,
                       const struct thread_scan_task *stranger)
 {
     if (scan->foreign_count == scan->foreign_capacity) {
-        size_t bytes = sizeof(*scan->foreign) * scan->foreign_capacity;
-        struct thread_scan_foreign *larger = scratch_alloc(bytes * 2);
+        void *larger = doubled(scan->foreign, sizeof(*scan->foreign) * scan->foreign_capacity);
         if (!larger)
             return -ENOMEM;
-        memcpy(larger, scan->foreign, bytes);
-        scratch_free(scan->foreign, bytes);
         scan->foreign = larger;
         scan->foreign_capacity *= 2;
     }
@@ -217,9 +264,25 @@ int thread_scan_adopt(struct thread_scan *scan, struct thread *thread,
     return 0;
 }
 
+/* Without memory it may be taken for a stranger. */
+static void keep_ending(struct thread_scan_ending *ending, const struct thread_scan_task *task)
+{
+    if (ending->count == ending->capacity) {
+        void *larger = doubled(ending->tasks, sizeof(*ending->tasks) * ending->capacity);
+        if (!larger)
+            return;
+        ending->tasks = larger;
+        ending->capacity *= 2;
+    }
+    ending->tasks[ending->count++] = *task;
+}
+
 void thread_scan_forget(struct thread_scan *scan, struct thread *thread, uint64_t end_ns)
 {
-    scan->left[(uint32_t)thread->tid % THREAD_SCAN_LEFT_MAX] = (struct thread_scan_task){thread->tid, end_ns};
+    struct thread_scan_task *left = &scan->left[(uint32_t)thread->tid % THREAD_SCAN_LEFT_MAX];
+    if (left->tid && left->tid != thread->tid && is_there(left))
+        keep_ending(&scan->ending, left);
+    *left = (struct thread_scan_task){thread->tid, end_ns};
     if (!thread->is_foreign)
         return;
     struct thread_scan_foreign last = scan->foreign[--scan->foreign_count];

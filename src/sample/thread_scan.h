@@ -8,7 +8,8 @@
  * a stranger, when it can be none of these:
  *
  *  - a thread that is still on its way to its hook: all who were coming have come (threads_turn);
- *  - one on its way from its last hook to its end: its tid has left, and it started before that;
+ *  - one on its way from its last hook to its end: its tid has left, and it started before that. On a busy
+ *    machine thousands of others may end before the kernel lists it no more (`ending`);
  *  - a new thread with the tid of the remembered one: that has another start time;
  *  - a thread of the kernel's own in this process, as io_uring has: the kernel marks it.
  *
@@ -50,6 +51,10 @@ struct thread_scan {
     } met, strangers;              /* not registered; strangers never will be */
     bool is_turned;                /* threads_turn was called after `met` */
     struct thread_scan_task *left; /* the last to leave, by tid % THREAD_SCAN_LEFT_MAX */
+    struct thread_scan_ending {    /* those that left before them, and that the kernel still has */
+        struct thread_scan_task *tasks;
+        uint32_t count, capacity;
+    } ending;
     struct thread_scan_foreign {
         struct thread *thread;
         uint64_t start_ns; /* tells it from a later thread with its tid */

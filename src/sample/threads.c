@@ -254,3 +254,13 @@ struct thread *threads_find(const struct threads *threads, pid_t tid)
         thread = thread->next_of_tid;
     return thread;
 }
+
+bool threads_have(const struct threads *threads, pid_t tid, uint64_t start_ns)
+{
+    for (const struct thread *thread = *bucket_of(threads, tid); thread; thread = thread->next_of_tid) {
+        uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* as in observe.c */
+        if (thread->tid == tid && (end_ns == 0 || start_ns < end_ns))
+            return true;
+    }
+    return false;
+}

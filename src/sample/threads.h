@@ -88,4 +88,8 @@ bool threads_have_come(const struct threads *threads);
 /* Sampler: the live record of a tid whose thread has not left, or NULL; O(1) as tids are dense. */
 struct thread *threads_find(const struct threads *threads, pid_t tid);
 
+/* Sampler: whether there is a record, until threads_remove, of the thread with that tid and start. It lives,
+ * or has left after that; the kernel shows a start too early rather than too late. */
+bool threads_have(const struct threads *threads, pid_t tid, uint64_t start_ns);
+
 #endif

@@ -299,6 +299,39 @@ static void a_new_thread_with_the_tid_of_one_that_left_is_a_stranger(void **stat
     end_sleeper();
 }
 
+/* More threads have ended since than are remembered. */
+static void who_takes_long_to_end_is_no_stranger(void **state)
+{
+    start(&sleeper, &lock);
+    struct thread *thread = add(sleeper.tid), later = {0};
+    drop(thread, clock_monotonic_ns());
+    for (pid_t i = 1; i <= 3; i++) {
+        later.tid = sleeper.tid + i * THREAD_SCAN_LEFT_MAX;
+        thread_scan_forget(&census, &later, clock_monotonic_ns());
+    }
+    assert_int_equal(find_stranger(10), 0);
+    assert_int_equal(census.ending.count, 1);
+    end_sleeper();
+    assert_int_equal(find_stranger(1), 0);
+    assert_int_equal(census.ending.count, 0);
+}
+
+/* It was met on its way to its hook, and leaves after the sampler has taken who has left. */
+static void who_leaves_during_the_look_is_no_stranger(void **state)
+{
+    static const char no_name[THREAD_NAME_BYTES] = "";
+    struct thread_scan_task stranger;
+    start(&sleeper, &lock);
+    assert_int_equal(find_stranger(1), 0);
+    struct thread *thread = add(sleeper.tid);
+    assert_true(scan());
+    assert_int_equal(census.strangers.count, 1);
+    threads_leave(&threads, thread, no_name);
+    assert_false(thread_scan_next_stranger(&census, &threads, &stranger));
+    assert_int_equal(find_stranger(10), 0);
+    end_sleeper();
+}
+
 /* ---- threads that are gone ---- */
 
 static void the_end_of_a_stranger_is_found(void **state)
@@ -441,6 +474,8 @@ int main(void)
         TEST(who_comes_in_the_other_group_is_waited_for_too),
         TEST(who_has_left_is_no_stranger_while_it_ends),
         TEST(a_new_thread_with_the_tid_of_one_that_left_is_a_stranger),
+        TEST(who_takes_long_to_end_is_no_stranger),
+        TEST(who_leaves_during_the_look_is_no_stranger),
         TEST(the_end_of_a_stranger_is_found),
         TEST(a_stranger_whose_tid_has_passed_on_is_gone),
         TEST(who_ends_without_a_word_is_gone),
