@@ -99,7 +99,7 @@ static void emit_counters(const struct notes_writer *writer)
     emit_note(
         writer,
         "the sampler itself used %.3f s of CPU, which is not in this profile; signals took about %.3f s in "
-        "the program's threads, which is",
+        "the program's threads, which is in it",
         (double)counters->sampler_cpu_ns / 1e9, (double)counters->handler_cpu_ns / 1e9);
 }
 

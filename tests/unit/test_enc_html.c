@@ -128,7 +128,7 @@ static void the_data_is_what_was_measured(void **state)
         "signal\","
         "\"the sampler itself used 0.000 s of CPU, which is not in this profile; signals took about 0.000 s "
         "in "
-        "the program's threads, which is\","
+        "the program's threads, which is in it\","
         "\"waits for a CPU are part of off-CPU time: the kernel did not tell how long they were\"],"
         "\"trees\":[{\"name\":\"app\",\"id\":1000,\"threads\":1,\"nodes\":["
         "1,5,0,0,0,0\n,2,7,3,0,30000000,30000000\n,2,6,2,20000001,0,20000001\n],"

@@ -394,7 +394,7 @@ static void comments_tell_people_what_happened(void **state)
         "unwind: 99 of 4321 stacks by the full-register walk",
         "the sampler itself used 0.250 s of CPU, which is not in this profile; signals took about 0.035 s in "
         "the "
-        "program's threads, which is",
+        "program's threads, which is in it",
     };
     struct fixture *fixture = *state;
     fixture->profile.counters = (struct counters){.ticks = 1234,
