@@ -89,6 +89,7 @@ _wallprof_ctl() {
     done
     case $option,${#words[@]} in
     -t,* | --timeout,*) ;;
+    -o,* | --output,*) _wallprof_files ;;
     *,0) _wallprof_words "$(grep -slx wallprof /proc/[0-9]*/task/[0-9]*/comm | cut -d/ -f3 | sort -un | tr '\n' ' ')" ;;
     *,1) _wallprof_words 'start stop dump status' ;;
     *,2) [[ ${words[1]} != dump ]] || _wallprof_files ;;
@@ -108,7 +109,7 @@ _wallprof_arguments() { # COMMAND
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
     recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
     gather,-*) _wallprof_words '--merge --lock --pid --status --also --help' ;;
-    ctl,-*) _wallprof_words '--timeout --help' ;;
+    ctl,-*) _wallprof_words '--output --timeout --help' ;;
     ctl,*) _wallprof_ctl ;;
     top,* | explain,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
     view,*)

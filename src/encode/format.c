@@ -2,6 +2,7 @@
 #include "enc_pprof.h"
 #include "enc_store.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -60,6 +61,15 @@ bool format_is_said(const char *path, size_t length)
 {
     const char *slash = memrchr(path, '/', length), *name = slash ? slash + 1 : path;
     return said_by(name, length - (size_t)(name - path)) != FORMAT_COUNT;
+}
+
+bool format_is_unknown(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    size_t letters = 0;
+    while (dot && isalpha((unsigned char)dot[1 + letters]))
+        letters++;
+    return dot > name && letters > 0 && !dot[1 + letters] && !format_is_said(path, strlen(path));
 }
 
 const char *format_ending(enum file_format format)

@@ -26,6 +26,13 @@ enum file_format format_of_name(const char *name);
 /* Whether the first `length` bytes of a path name a format, as opposed to the default. */
 bool format_is_said(const char *path, size_t length);
 
+/* Whether a path has an ending that means no format: letters after a dot. Without one it is a pprof file's.
+ */
+bool format_is_unknown(const char *path);
+
+/* For messages: the ending of each format. */
+#define FORMAT_ENDINGS ".pb.gz, .callgrind, .folded, .html, .json.gz and .store"
+
 /* The ending of such a file's name; and how much of a path comes before an ending that names a format. */
 const char *format_ending(enum file_format format);
 size_t format_stem_length(const char *path);

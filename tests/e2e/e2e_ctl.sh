@@ -99,6 +99,12 @@ cat "$TMP/out"
 for line in "program     target_control" "pid         $program" "threads     1 seen, 1 alive" "profile     $TMP/whole.pb.gz"; do
     grep -qx "$line" "$TMP/out" || fail "status has no '$line'"
 done
+ctl dump - || fail "dump -: $(cat "$TMP/ctl.err")"
+mv "$TMP/out" "$TMP/stdout.pb.gz"
+check_profile "$TMP/stdout.pb.gz"
+does dump --output "$TMP/output.folded"
+[ -s "$TMP/output.folded" ] || fail 'dump --output'
+assert_equal 'left by dump -' "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'wallprof-dump-*' -newer "$TMP/said" -print 2>/dev/null)" ''
 refuses 1 'No such file or directory' "$program" dump /nonexistent/x.pb.gz
 refuses 1 'Is a directory' "$program" dump "$TMP/"
 refuses 1 'No such file or directory' "$program" dump /nonexistent/x.folded

@@ -1,10 +1,6 @@
-/*
- * wallprof ctl: starts, stops, dumps and shows the recording of a running process.
- *
- * The sampler's page (control_page.h) is found among the descriptors of the thread named wallprof, in
- * /proc/PID/task/TID/fd: the thread has a table of its own. Only the same user and root can open it.
- */
+/* wallprof ctl: starts, stops, dumps and shows the recording of a running process. */
 #include "commands.h"
+#include "ctl_subject.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
@@ -16,9 +12,7 @@
 #include "base/futex.h"
 #include "sig/sys/sig_atomic.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -26,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,154 +29,20 @@ static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\
                            "\n"
                            "Starts or stops the recording of a running process, which must be yours, shows\n"
                            "its status, or writes what it has recorded so far to PATH. The ending of PATH\n"
-                           "gives the format. Without PATH it is written where the profile goes at the end.\n"
+                           "gives the format; - is standard output, as pprof. Without PATH it is written\n"
+                           "where the profile goes at the end.\n"
                            "What the process does not write itself is made here, of a store that it writes.\n"
                            "\n"
+                           "  -o, --output PATH      another way to say PATH\n"
                            "  -t, --timeout SECONDS  how long to wait for the reply. Default: 10.\n";
 
 enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400 };
 
 static const uint64_t alive_check_ns = 100 * NS_PER_MS;
 
-struct subject {
-    long pid;
-    char task[64]; /* /proc/PID/task/TID of its sampler */
-    int fd;
-    struct control_page *page;
-};
-
-/* ---- the page ---- */
-
-/* Whether a thread's file `comm` has the name of the sampler's. */
-static bool is_sampler(const char *path)
-{
-    char line[64] = "";
-    FILE *file = fopen(path, "re");
-    bool is_same = file && fgets(line, sizeof line, file) && strcmp(line, "wallprof\n") == 0;
-    if (file)
-        fclose(file);
-    return is_same;
-}
-
-static bool is_control_page(const char *path)
-{
-    char target[64];
-    ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length < 0)
-        return false;
-    target[length] = '\0';
-    return strncmp(target, "/memfd:" CONTROL_PAGE_NAME, strlen("/memfd:" CONTROL_PAGE_NAME)) == 0;
-}
-
-/* Opens the page through a thread's descriptors: -ENOENT when there is none, or another -errno. */
-static int open_page_of(const char *task)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/fd", task);
-    DIR *directory = opendir(path);
-    int fd = directory ? -ENOENT : -errno;
-    for (struct dirent *entry; fd == -ENOENT && directory && (entry = readdir(directory));) {
-        snprintf(path, sizeof path, "%s/fd/%s", task, entry->d_name);
-        if (!is_control_page(path))
-            continue;
-        fd = open(path, O_RDWR | O_CLOEXEC);
-        fd = fd < 0 ? -errno : fd;
-    }
-    if (directory)
-        closedir(directory);
-    return fd;
-}
-
-/* Whether the library is loaded into the process: it may have a thread of ours in a moment. */
-static bool has_library(long pid)
-{
-    char path[64], *line = NULL;
-    size_t capacity = 0;
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%ld/maps", pid);
-    FILE *file = fopen(path, "re");
-    while (file && !found && getline(&line, &capacity, file) > 0)
-        found = strstr(line, "/libwallprof.so") != NULL;
-    if (file)
-        fclose(file);
-    free(line);
-    return found;
-}
-
-/* The page's descriptor. -ESRCH: no process. -ENODATA: no thread of ours. -ENOENT: it has no page. */
-static int find_page(struct subject *subject)
-{
-    char path[128];
-    snprintf(path, sizeof path, "/proc/%ld/task", subject->pid);
-    DIR *directory = opendir(path);
-    if (!directory)
-        return errno == ENOENT ? -ESRCH : -errno;
-    int fd = -ENODATA;
-    for (struct dirent *entry; fd < 0 && (entry = readdir(directory));) {
-        if (*entry->d_name == '.')
-            continue;
-        snprintf(subject->task, sizeof subject->task, "/proc/%ld/task/%.20s", subject->pid, entry->d_name);
-        snprintf(path, sizeof path, "%s/comm", subject->task);
-        if (is_sampler(path))
-            fd = open_page_of(subject->task);
-    }
-    closedir(directory);
-    return fd;
-}
-
-/* A process that has just begun has neither its thread nor its page yet. */
-static bool may_come(long pid, int error)
-{
-    return error == -ENOENT || (error == -ENODATA && has_library(pid));
-}
-
-static int await_page(struct subject *subject, uint64_t deadline_ns)
-{
-    const struct timespec pause = {.tv_nsec = NS_PER_MS};
-    int fd;
-    while ((fd = find_page(subject)) < 0 && may_come(subject->pid, fd) && clock_monotonic_ns() < deadline_ns)
-        nanosleep(&pause, NULL);
-    return fd;
-}
-
-static int explain_failure(long pid, int error)
-{
-    switch (-error) {
-    case ESRCH:
-        return command_fail("there is no process %ld", pid);
-    case ENODATA:
-        return command_fail("process %ld is not being recorded: it has no thread of wallprof's", pid);
-    case ENOENT:
-        return command_fail("process %ld cannot be controlled: it is recorded by another version, with "
-                            "WALLPROF_SECCOMP=strict, or on a kernel before 5.9",
-                            pid);
-    case EACCES:
-    case EPERM:
-        return command_fail("process %ld is not yours", pid);
-    default:
-        return command_fail("process %ld cannot be controlled: %s", pid, strerror(-error));
-    }
-}
-
-static int open_subject(struct subject *subject, uint64_t timeout_ns)
-{
-    struct stat status;
-    subject->fd = await_page(subject, clock_monotonic_ns() + timeout_ns);
-    if (subject->fd < 0)
-        return explain_failure(subject->pid, subject->fd);
-    if (fstat(subject->fd, &status) < 0 || status.st_size != CONTROL_PAGE_BYTES)
-        return explain_failure(subject->pid, -ENOENT);
-    subject->page = mmap(NULL, CONTROL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, subject->fd, 0);
-    if (subject->page == MAP_FAILED)
-        return explain_failure(subject->pid, -errno);
-    if (sig_load_seq_cst(&subject->page->layout) != CONTROL_PAGE_LAYOUT)
-        return explain_failure(subject->pid, -ENOENT);
-    return 0;
-}
-
 /* ---- the request ---- */
 
-static bool is_alive(const struct subject *subject)
+static bool is_alive(const struct ctl_subject *subject)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/comm", subject->task);
@@ -191,7 +50,7 @@ static bool is_alive(const struct subject *subject)
 }
 
 /* One process at a time has the lock, and keeps it until it ends. */
-static int lock_page(const struct subject *subject, uint64_t deadline_ns)
+static int lock_page(const struct ctl_subject *subject, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
     while (flock(subject->fd, LOCK_EX | LOCK_NB) < 0) {
@@ -202,7 +61,7 @@ static int lock_page(const struct subject *subject, uint64_t deadline_ns)
     return 0;
 }
 
-static int send_request(struct subject *subject, enum control_kind kind, const char *path,
+static int send_request(struct ctl_subject *subject, enum control_kind kind, const char *path,
                         uint64_t timeout_ns)
 {
     struct control_page *page = subject->page;
@@ -255,7 +114,7 @@ static void print_status(const struct control_status *status)
 }
 
 /* `path` is for messages. */
-static int report_result(const struct subject *subject, enum control_kind kind, const char *path)
+static int report_result(const struct ctl_subject *subject, enum control_kind kind, const char *path)
 {
     int32_t result = subject->page->result;
     struct control_status status = subject->page->status;
@@ -272,7 +131,7 @@ static int report_result(const struct subject *subject, enum control_kind kind, 
     return fflush(stdout) == EOF;
 }
 
-static int request_and_report(struct subject *subject, enum control_kind kind, const char *path,
+static int request_and_report(struct ctl_subject *subject, enum control_kind kind, const char *path,
                               const char *shown_path, uint64_t timeout_ns)
 {
     int status = send_request(subject, kind, path, timeout_ns);
@@ -281,7 +140,7 @@ static int request_and_report(struct subject *subject, enum control_kind kind, c
 
 /* ---- dumps in other formats: the process writes a store, and the tool makes the file of it ---- */
 
-static int convert_dump(const struct subject *subject, const char *store, const char *path)
+static int convert_dump(const struct ctl_subject *subject, const char *store, const char *path)
 {
     struct recording recording;
     int status = store_names_open(&recording, store);
@@ -296,7 +155,7 @@ static int convert_dump(const struct subject *subject, const char *store, const 
 }
 
 /* The store lies beside the requested file, under a name that no other dump has. */
-static int dump_by_store(struct subject *subject, const char *path, uint64_t timeout_ns)
+static int dump_by_store(struct ctl_subject *subject, const char *path, uint64_t timeout_ns)
 {
     char store[PATH_MAX];
     if (snprintf(store, sizeof store, "%s.%d.store", path, getpid()) >= (int)sizeof store)
@@ -308,11 +167,43 @@ static int dump_by_store(struct subject *subject, const char *path, uint64_t tim
     return convert_dump(subject, store, path);
 }
 
+/* A directory that the process can write to, also where it is not ours but we are root. */
+static int make_directory(const struct ctl_subject *subject, char ret[PATH_MAX])
+{
+    char process[64];
+    struct stat owner;
+    const char *temporary = getenv("TMPDIR");
+    snprintf(ret, PATH_MAX, "%s/wallprof-dump-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(ret))
+        return command_fail("%s: %s", ret, strerror(errno));
+    snprintf(process, sizeof process, "/proc/%ld", subject->pid);
+    if (stat(process, &owner) == 0 && owner.st_uid != geteuid() && chown(ret, owner.st_uid, owner.st_gid) < 0)
+        return command_fail("%s: %s", ret, strerror(errno));
+    return 0;
+}
+
+/* The process has no standard output of ours. */
+static int dump_to_stdout(struct ctl_subject *subject, uint64_t timeout_ns)
+{
+    char directory[PATH_MAX], store[PATH_MAX + 16];
+    int status = make_directory(subject, directory);
+    if (status == 0) {
+        snprintf(store, sizeof store, "%s/dump.store", directory);
+        status = request_and_report(subject, CONTROL_DUMP, store, "a store for us", timeout_ns);
+    }
+    if (status == 0)
+        status = convert_dump(subject, store, "-");
+    rmdir(directory); /* what could not be converted is in it */
+    return status;
+}
+
 /* Without a path the dump goes to where the process says that its profile goes. */
-static int dump(struct subject *subject, const char *path, uint64_t timeout_ns)
+static int dump(struct ctl_subject *subject, const char *path, uint64_t timeout_ns)
 {
     char out[PATH_MAX];
     const char *target = *path ? path : out;
+    if (strcmp(path, "-") == 0)
+        return dump_to_stdout(subject, timeout_ns);
     if (!*path) {
         if (send_request(subject, CONTROL_STATUS, "", timeout_ns) != 0)
             return 1;
@@ -324,6 +215,13 @@ static int dump(struct subject *subject, const char *path, uint64_t timeout_ns)
 }
 
 /* ---- the command line ---- */
+
+struct ctl_request {
+    enum control_kind kind;
+    const char *output; /* where to dump; NULL: where the profile goes */
+    long timeout_s;
+    bool is_help;
+};
 
 static const char *const kind_words[] = {[CONTROL_NONE] = "",
                                          [CONTROL_START] = "start",
@@ -341,37 +239,65 @@ static int make_absolute(const char *path, char ret[PATH_MAX])
     return length < PATH_MAX ? 0 : command_fail("%s: %s", path, strerror(ENAMETOOLONG));
 }
 
-int command_ctl(int argc, char **argv)
+static int read_options(int argc, char **argv, struct ctl_request *ret)
 {
-    static const struct option options[] = {
-        {"timeout", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'}, {0}};
-    struct subject subject = {.fd = -1};
-    char path[PATH_MAX] = "";
-    long timeout_s = TIMEOUT_DEFAULT_S;
-    for (int option; (option = getopt_long(argc, argv, "t:h", options, NULL)) >= 0;) {
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"timeout", required_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    for (int option; (option = getopt_long(argc, argv, "o:t:h", options, NULL)) >= 0;) {
         if (option == 'h')
-            return fputs(help, stdout) == EOF;
-        if (option != 't')
-            return command_misused("ctl", "wrong option");
-        if (!command_number(optarg, 1, TIMEOUT_MAX_S, &timeout_s))
+            ret->is_help = true;
+        else if (option == 'o')
+            ret->output = optarg;
+        else if (option != 't')
+            return command_wrong_option("ctl", argv, options);
+        else if (!command_number(optarg, 1, TIMEOUT_MAX_S, &ret->timeout_s))
             return command_misused("ctl", "--timeout %s is not a number of seconds", optarg);
     }
-    int count = argc - optind;
-    if (count < 2 || !command_number(argv[optind], 1, INT_MAX, &subject.pid))
+    return 0;
+}
+
+/* PID, what to do, and maybe a PATH. */
+static int read_words(int argc, char **argv, struct ctl_request *ret, struct ctl_subject *subject)
+{
+    const int count = argc - optind;
+    if (count < 2 || !command_number(argv[optind], 1, INT_MAX, &subject->pid))
         return command_misused("ctl", "PID and what to do are needed");
     const int kind = command_word(kind_words, CONTROL_STATUS + 1, argv[optind + 1]);
     if (kind <= CONTROL_NONE)
         return command_misused("ctl", "'%s' is not start, stop, dump or status", argv[optind + 1]);
-    if (count > (kind == CONTROL_DUMP ? 3 : 2))
+    if (count > (kind == CONTROL_DUMP && !ret->output ? 3 : 2))
         return command_misused("ctl", "'%s' is too much", argv[argc - 1]);
-    if (count == 3 && !*argv[optind + 2])
+    if (ret->output && kind != CONTROL_DUMP)
+        return command_misused("ctl", "--output is for dump");
+    ret->kind = (enum control_kind)kind;
+    ret->output = count == 3 ? argv[optind + 2] : ret->output;
+    if (ret->output && !*ret->output)
         return command_misused("ctl", "the PATH is empty");
-    if (count == 3 && make_absolute(argv[optind + 2], path) != 0)
+    return ret->output ? output_file_check_ending("ctl", ret->output) : 0;
+}
+
+int command_ctl(int argc, char **argv)
+{
+    struct ctl_subject subject = {.fd = -1};
+    struct ctl_request request = {.timeout_s = TIMEOUT_DEFAULT_S};
+    char path[PATH_MAX] = "";
+    int status = read_options(argc, argv, &request);
+    if (status == 0 && request.is_help)
+        return output_print(help);
+    if (status == 0)
+        status = read_words(argc, argv, &request, &subject);
+    if (status != 0)
+        return status;
+    if (request.output && strcmp(request.output, "-") == 0)
+        strcpy(path, "-");
+    else if (request.output && make_absolute(request.output, path) != 0)
         return 1;
-    const uint64_t timeout_ns = (uint64_t)timeout_s * NS_PER_S;
-    if (open_subject(&subject, timeout_ns) != 0)
+    const uint64_t timeout_ns = (uint64_t)request.timeout_s * NS_PER_S;
+    if (ctl_subject_open(&subject, timeout_ns) != 0)
         return 1;
-    if (kind == CONTROL_DUMP)
+    if (request.kind == CONTROL_DUMP)
         return dump(&subject, path, timeout_ns);
-    return request_and_report(&subject, (enum control_kind)kind, path, path, timeout_ns);
+    return request_and_report(&subject, request.kind, path, path, timeout_ns);
 }

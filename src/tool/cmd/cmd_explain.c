@@ -212,7 +212,7 @@ int command_explain(int argc, char **argv)
         if (option == 'j')
             is_json = true;
         else if (option != 'n')
-            return command_misused("explain", "wrong option");
+            return command_wrong_option("explain", argv, options);
         else if (!command_number(optarg, 1, ANSWER_FINDINGS_MAX, &most))
             return command_misused("explain", "'%s' is not a number from 1 to 10", optarg);
     }

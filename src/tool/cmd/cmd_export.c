@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char help[] = "usage: wallprof export [OPTIONS] FILE -o OUT [-o OUT]...\n"
                            "\n"
@@ -14,12 +15,11 @@ static const char help[] = "usage: wallprof export [OPTIONS] FILE -o OUT [-o OUT
                            "\n"
                            "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
                            "  -f, --format FORMAT  ";
-static const char help_end[] =
-    "\n"
-    "  -v, --verbose        say what has been written\n"
-    "\n"
-    "FILE - is standard input. A name without a known ending, like -, means pprof.\n"
-    "A file appears under its name when it is complete, with mode 0600.\n";
+static const char help_end[] = "\n"
+                               "  -v, --verbose        say what has been written\n"
+                               "\n"
+                               "FILE - is standard input. A name without an ending, like -, means pprof.\n"
+                               "A file appears under its name when it is complete, with mode 0600.\n";
 
 static int print_export_help(void)
 {
@@ -45,7 +45,8 @@ int command_export(int argc, char **argv)
                                             {"verbose", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    struct output_files targets = {.command = "export"};
+    /* The library, which says by that variable that it has started us, takes any name for a pprof file's. */
+    struct output_files targets = {.command = "export", .takes_any_ending = getenv("WALLPROF_HANDOVER")};
     int status = 0;
     for (int option; (option = getopt_long(argc, argv, "o:f:vh", options, NULL)) >= 0;) {
         if (option == 'h')
@@ -57,7 +58,7 @@ int command_export(int argc, char **argv)
         else if (option == 'v')
             targets.is_verbose = true;
         else
-            status = command_misused("export", "wrong option");
+            status = command_wrong_option("export", argv, options);
         if (status)
             return status;
     }

@@ -276,10 +276,11 @@ static int write_merged(struct gathering *gathering)
         return command_fail("the recordings cannot be merged: %s", error_text(-status));
     merged->profile.is_merged = merged->profile.process_count > 1;
     for (uint32_t i = 0; i < gathering->main_path_count; i++) {
-        const char *path = gathering->main_paths[i];
-        int error = output_file_write(path, format_of_name(output_file_name(path)), &merged->profile);
+        char where[PATH_MAX], *path = gathering->main_paths[i];
+        int error = output_file_write_somewhere(path, format_of_name(output_file_name(path)),
+                                                &merged->profile, gathering->main.pid, where);
         if (!error)
-            printf("%s: %s\n", i == 0 ? "written" : "also", path);
+            printf("%s: %s\n", i == 0 ? "written" : "also", where);
         failed |= error;
     }
     return failed | write_also(gathering, &merged->profile);
@@ -291,7 +292,7 @@ static void remove_store(void *path)
     free(path);
 }
 
-/* If processes are still recording, the last of them removes the directory. */
+/* The last process that is still recording removes it. */
 static void remove_directory(const struct gathering *gathering)
 {
     char run[PATH_MAX];
@@ -356,8 +357,8 @@ static int gather_run(struct gathering *gathering)
     if (gathering->running_count > 0)
         printf("going on: %d\n", gathering->running_count);
     if (gathering->failed || unwritten)
-        command_fail("what could not be written waits in %s: 'wallprof recover' makes profiles of it",
-                     gathering->directory);
+        command_fail("what could not be written waits in %s; write it with: wallprof recover -o FILE %s",
+                     gathering->directory, gathering->directory);
     int status = gathering->failed | unwritten | output_printed();
     if (gathering->running_count > 0)
         await_others(gathering);
@@ -388,7 +389,7 @@ int command_gather(int argc, char **argv)
         else if (option == 'a')
             gathering.also = optarg;
         else if (!number)
-            return command_misused("gather", "wrong option");
+            return command_wrong_option("gather", argv, options);
         else if (!command_number(optarg, 0, INT_MAX, number))
             return command_misused("gather", "%s is not a number", optarg);
     }

@@ -251,11 +251,9 @@ static int set_option(struct merge_request *request, int option, const char *arg
     case 'v':
         request->outputs.is_verbose = true;
         return 0;
-    case STRICT:
+    default: /* STRICT */
         request->is_strict = true;
         return 0;
-    default:
-        return command_misused("merge", "wrong option");
     }
 }
 
@@ -274,7 +272,8 @@ int command_merge(int argc, char **argv)
     for (int option; status == 0 && (option = getopt_long(argc, argv, "o:f:T:l:vh", options, NULL)) >= 0;) {
         if (option == 'h')
             return output_print(help);
-        status = set_option(&request, option, optarg);
+        status = option == '?' ? command_wrong_option("merge", argv, options)
+                               : set_option(&request, option, optarg);
     }
     if (status == 0 && optind == argc && request.list_count == 0)
         status = command_misused("merge", "no FILE is given");

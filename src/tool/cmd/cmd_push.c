@@ -114,11 +114,9 @@ static int set_option(struct push_arguments *request, int option, const char *va
     case 'A':
         sender->options.authorities = value;
         return 0;
-    case 'v':
+    default: /* 'v' */
         sender->is_verbose = true;
         return 0;
-    default:
-        return command_misused("push", "wrong option");
     }
 }
 
@@ -139,7 +137,9 @@ static int set_options(struct push_arguments *request, int argc, char **argv)
     int status = 0;
     for (int option;
          status == 0 && (option = getopt_long(argc, argv, "t:n:l:F:m:rP:C:A:vh", options, NULL)) >= 0;)
-        status = option == 'h' ? -1 : set_option(request, option, optarg);
+        status = option == 'h'   ? -1
+                 : option == '?' ? command_wrong_option("push", argv, options)
+                                 : set_option(request, option, optarg);
     return status;
 }
 

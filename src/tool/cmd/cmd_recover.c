@@ -121,10 +121,12 @@ int command_recover(int argc, char **argv)
         else if (option == 'k')
             request.keeps = true;
         else
-            return command_misused("recover", "wrong option");
+            return command_wrong_option("recover", argv, options);
     }
     if (optind == argc)
         return command_misused("recover", "no STORE is given");
+    if (request.output && output_file_check_ending("recover", request.output) != 0)
+        return EXIT_USAGE;
     for (int i = optind; i < argc; i++) {
         status |= is_directory(argv[i]) ? recover_all(&request, argv[i]) : recover(&request, argv[i]);
         request.is_again = true;

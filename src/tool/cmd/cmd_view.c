@@ -157,7 +157,7 @@ int command_view(int argc, char **argv)
         else if (option == 'p')
             request.only_print = true;
         else
-            return command_misused("view", "wrong option");
+            return command_wrong_option("view", argv, options);
     }
     if (optind + 1 != argc)
         return command_misused("view", "one FILE is needed");

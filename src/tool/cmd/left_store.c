@@ -207,13 +207,16 @@ void left_profile_path(const struct left_store *store, const struct recording *r
 int left_write(const struct left_store *store, const struct recording *recording, const char *instead,
                const char *insertion, const char *word)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], where[PATH_MAX];
     int failed = 0;
     for (uint32_t i = 0; profile_path_at(store, recording, instead, i, path); i++) {
         insert_into_name(path, insertion);
-        int status = output_file_write(path, format_of_name(output_file_name(path)), &recording->profile);
+        enum file_format format = format_of_name(output_file_name(path));
+        int status = instead
+                         ? output_file_write(path, format, &recording->profile)
+                         : output_file_write_somewhere(path, format, &recording->profile, store->pid, where);
         if (!status)
-            printf("%s: %s\n", i == 0 ? word : "also", path);
+            printf("%s: %s\n", i == 0 ? word : "also", instead ? path : where);
         failed |= status;
     }
     return failed;

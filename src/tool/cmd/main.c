@@ -1,9 +1,12 @@
 #include "commands.h"
 #include "tool/io/command.h"
+#include "tool/io/likeness.h"
 #include "tool/io/output_file.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct tool_command {
     const char *name, *arguments, *summary;
@@ -38,9 +41,23 @@ static int print_usage(FILE *stream, int status)
     return status;
 }
 
+static int unknown_command(const char *name)
+{
+    struct likeness likeness = {.word = name};
+    char text[LIKENESS_TEXT_BYTES];
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        likeness_add(&likeness, commands[i].name);
+    if (!likeness.best && access(name, F_OK) == 0)
+        command_fail("'%s' is no command; to look at a file: wallprof top %s", name, name);
+    else
+        command_fail("there is no command '%s'%s", name, likeness_text(&likeness, text));
+    return likeness.best ? EXIT_USAGE : print_usage(stderr, EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    opterr = 0; /* command_wrong_option says it */
     if (argc > 0 && strcmp(output_file_name(argv[0]), "wallprof-run") == 0)
         return command_run(argc, argv);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
@@ -51,7 +68,5 @@ int main(int argc, char **argv)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     }
-    if (*name)
-        fprintf(stderr, "wallprof: there is no command '%s'\n", name);
-    return print_usage(stderr, EXIT_USAGE);
+    return *name ? unknown_command(name) : print_usage(stderr, EXIT_USAGE);
 }

@@ -100,8 +100,6 @@ static int set_option(struct report_options *options, int option, const char *ar
                                  argument);
     else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))
         status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);
-    else if (option == '?')
-        status = command_misused(options->command, "wrong option");
     return status;
 }
 
@@ -114,7 +112,8 @@ int report_options_read(struct report_options *options, int argc, char **argv, c
     text_colour_of_word("auto", stdout, &options->has_colour);
     for (int option;
          status == 0 && (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:jh", names, NULL)) >= 0;)
-        status = set_option(options, option, optarg);
+        status = option == '?' ? command_wrong_option(options->command, argv, names)
+                               : set_option(options, option, optarg);
     return status;
 }
 

@@ -1,6 +1,8 @@
 #include "command.h"
+#include "likeness.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,6 +44,38 @@ int command_misused(const char *command, const char *format, ...)
     fprintf(stderr, "\nTry 'wallprof %s --help'.\n", command);
     va_end(arguments);
     return EXIT_USAGE;
+}
+
+static const struct option *find_letter(const struct option *options, int letter)
+{
+    while (options->name && options->val != letter)
+        options++;
+    return options->name ? options : NULL;
+}
+
+static int unknown_option(const char *command, const char *word, const struct option *options)
+{
+    char name[80], text[LIKENESS_TEXT_BYTES];
+    const int bytes = (int)strcspn(word, "=");
+    struct likeness likeness = {.word = name};
+    snprintf(name, sizeof name, "%.*s", bytes - 2, word + 2);
+    for (; options->name; options++)
+        likeness_add(&likeness, options->name);
+    if (likeness.best)
+        snprintf(text, sizeof text, "; did you mean --%s?", likeness.best);
+    return command_misused(command, "there is no option %.*s%s", bytes, word, likeness.best ? text : "");
+}
+
+int command_wrong_option(const char *command, char **argv, const struct option *options)
+{
+    const char *word = argv[optind - 1];
+    const struct option *known = optopt ? find_letter(options, optopt) : NULL;
+    if (!optopt)
+        return unknown_option(command, word, options);
+    if (!known)
+        return command_misused(command, "there is no option -%c", optopt);
+    return command_misused(command, "option --%s %s", known->name,
+                           known->has_arg ? "needs a value" : "takes no value");
 }
 
 bool command_number(const char *text, long least, long most, long *ret)

@@ -1,5 +1,6 @@
 #include "output_file.h"
 #include "command.h"
+#include "base/name_pattern.h"
 #include "base/trusted_path.h"
 #include "tool/formats/formats.h"
 #include "base/number_names.h"
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,7 +88,53 @@ int output_file_write(const char *path, enum file_format format, const struct pr
     return status;
 }
 
+/* ---- where it cannot be written ---- */
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
+/* False where the name is taken, with the number too. */
+static bool choose_name(const char *directory, const char *name, int number, char ret[PATH_MAX])
+{
+    char insertion[16];
+    if (snprintf(ret, PATH_MAX, "%s/%s", directory, name) >= PATH_MAX)
+        return false;
+    if (!is_there(ret))
+        return true;
+    snprintf(insertion, sizeof insertion, "%d", number);
+    return name_pattern_insert(ret, PATH_MAX, insertion) == 0 && !is_there(ret);
+}
+
+int output_file_write_somewhere(const char *path, enum file_format format, const struct profile *profile,
+                                int number, char ret[PATH_MAX])
+{
+    char here[PATH_MAX] = "", temporary[PATH_MAX] = "";
+    const char *const places[] = {getcwd(here, sizeof here), realpath(getenv("TMPDIR") ?: "/tmp", temporary)};
+    snprintf(ret, PATH_MAX, "%s", path);
+    int status = output_file_write(path, format, profile);
+    if (format_needs_timeline(format) && !profile->timeline)
+        return status;
+    for (size_t i = 0; status != 0 && i < sizeof places / sizeof *places; i++) {
+        if (!places[i] || !choose_name(places[i], output_file_name(path), number, ret))
+            continue;
+        status = output_file_write(ret, format, profile);
+        if (status == 0)
+            command_fail("it is in %s instead", ret);
+    }
+    return status;
+}
+
 /* ---- all files of a command ---- */
+
+int output_file_check_ending(const char *command, const char *path)
+{
+    return !format_is_unknown(path)
+               ? 0
+               : command_misused(command, "%s: no format has this ending (" FORMAT_ENDINGS " are known)",
+                                 path);
+}
 
 void output_files_print_formats(void)
 {
@@ -110,6 +158,9 @@ int output_files_choose_formats(struct output_files *files)
         files->formats[i] = format_of_name(output_file_name(files->paths[i]));
         if (files->format && format_of_word(files->format, &files->formats[i]) < 0)
             return command_misused(files->command, "there is no format '%s'", files->format);
+        if (!files->format && !files->takes_any_ending &&
+            output_file_check_ending(files->command, files->paths[i]) != 0)
+            return EXIT_USAGE;
     }
     return 0;
 }

@@ -9,10 +9,22 @@
 
 #include "encode/format.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* Writes a profile. The path "-" is standard output. 0 or 1. */
 int output_file_write(const char *path, enum file_format format, const struct profile *profile);
+
+/*
+ * The same for a profile that must not be lost: where it cannot be written to the path, it goes under that
+ * name to the working directory or to TMPDIR, which is said on stderr. No file there is replaced: `number`,
+ * the process's, is inserted then. *ret is where it is, from the root on. 0, or 1 if it is nowhere.
+ */
+int output_file_write_somewhere(const char *path, enum file_format format, const struct profile *profile,
+                                int number, char ret[PATH_MAX]);
+
+/* 0, or EXIT_USAGE with a message for a path whose ending means no format. */
+int output_file_check_ending(const char *command, const char *path);
 
 /* The part of a path after the last slash. */
 const char *output_file_name(const char *path);
@@ -35,7 +47,8 @@ struct output_files {
     const char *paths[OUTPUT_FILES_MAX], *format;
     enum file_format formats[OUTPUT_FILES_MAX];
     int count;
-    bool is_verbose; /* says what was written */
+    bool takes_any_ending; /* an unknown one means pprof, as for the library */
+    bool is_verbose;       /* says what was written */
 };
 
 /* Prints the words of --format, for help. */

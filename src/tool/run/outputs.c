@@ -6,7 +6,6 @@
 #include "export/profile_path.h"
 #include "tool/io/output_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -48,16 +47,6 @@ static int apply_formats(const struct run_options *options, struct config *confi
     setenv("WALLPROF_OUT", outs, 1);
     read_config(config);
     return 0;
-}
-
-/* An ending is letters after a dot. A name without one is a pprof file's. */
-static bool has_unknown_ending(const char *path)
-{
-    const char *name = output_file_name(path), *dot = strrchr(name, '.');
-    size_t letters = 0;
-    while (dot && isalpha((unsigned char)dot[1 + letters]))
-        letters++;
-    return dot > name && letters > 0 && !dot[1 + letters] && !format_is_said(path, strlen(path));
 }
 
 /* Whether a file can be made there. The directory may depend on what is known later only. */
@@ -138,12 +127,11 @@ int outputs_choose(const struct run_options *options, struct config *ret, struct
         if (strchr(out, '\n'))
             status =
                 refuse(refusal, RUN_FAILED, "--out: a name with a line break cannot be told; use another");
-        else if (*options->outs && has_unknown_ending(out))
+        else if (format_is_unknown(out))
             status =
                 refuse(refusal, RUN_FAILED,
-                       "--out %s: no format has this ending (.pb.gz, .callgrind, .folded, .html, .json.gz "
-                       "and .store are known); use one of these",
-                       out);
+                       "%s%s: no format has this ending (" FORMAT_ENDINGS " are known); use one of these",
+                       *options->outs ? "--out " : "WALLPROF_OUT=", out);
         else
             status = check_writable(out, ret->rank, refusal);
     }

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "encode/format.h"
+#include "tool/io/likeness.h"
 #include "tool/io/output_file.h"
 
 #include <ctype.h>
@@ -158,6 +159,22 @@ static int split(char **argv, char option[64], const char **ret_value)
     return 2;
 }
 
+static int refuse_unknown(const char *word, const char *option, struct refusal *refusal)
+{
+    static const char *const own[] = {"--format", "--store", "--top",     "--merge",
+                                      "--quiet",  "--help",  "--version", "--help-all"};
+    char spelt[ROW_COUNT][64], text[LIKENESS_TEXT_BYTES];
+    struct likeness likeness = {.word = option};
+    for (int i = 0; i < ROW_COUNT; i++) {
+        spell_option(&rows[i], spelt[i]);
+        likeness_add(&likeness, spelt[i]);
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        likeness_add(&likeness, own[i]);
+    return refuse(refusal, RUN_FAILED, "unknown option %s%s (see wallprof-run --help)", word,
+                  likeness_text(&likeness, text));
+}
+
 static int take_option(struct run_options *options, char ***argv, struct refusal *refusal)
 {
     char option[64];
@@ -165,7 +182,7 @@ static int take_option(struct run_options *options, char ***argv, struct refusal
     int taken = split(*argv, option, &value);
     int status = take_value(options, option, value, refusal);
     if (status < 0)
-        return refuse(refusal, RUN_FAILED, "unknown option %s (see wallprof-run --help)", **argv);
+        return refuse_unknown(**argv, option, refusal);
     if (status == 0 && !*value)
         return refuse(refusal, RUN_FAILED, "option %s needs a value", option);
     *argv += taken;

@@ -1,0 +1,84 @@
+#!/bin/bash
+# What a mistake costs: a mistyped word is answered with the right one, what cannot work is refused before the program runs,
+# and a place that is gone at the end does not cost the profile.
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+
+tool=$BUILD/wallprof
+[ -x "$tool" ] || skip "there is no tool for this machine"
+mkdir "$TMP/work" "$TMP/stores"
+export TMPDIR=$TMP/stores
+unset BROWSER DISPLAY WAYLAND_DISPLAY COLUMNS
+cd "$TMP/work" || exit 1
+
+says() { # STATUS TEXT ARGUMENTS OF wallprof...
+    local wanted=$1 text=$2 status
+    shift 2
+    "$tool" "$@" >"$TMP/out" 2>"$TMP/err"
+    status=$?
+    [ "$status" = "$wanted" ] || complain "wallprof $*: status $status, not $wanted"
+    grep -qF -e "$text" "$TMP/err" || complain "wallprof $*: '$(cat "$TMP/err")', not '$text'"
+}
+
+# ---- words ----
+
+says 2 "there is no command 'tpo'; did you mean 'top'?" tpo
+says 2 "there is no command 'nonsense'" nonsense
+touch there.pb.gz
+says 2 "'there.pb.gz' is no command; to look at a file: wallprof top there.pb.gz" there.pb.gz
+says 2 'there is no option --focsu; did you mean --focus?' top --focsu x there.pb.gz
+says 2 'there is no option --ouptut; did you mean --output?' export --ouptut=x there.pb.gz
+says 2 'there is no option -z' diff -z a b
+says 2 'option --lines needs a value' top --lines
+says 2 'option --cum takes no value' top --cum=3 there.pb.gz
+for command in merge push ctl recover gather view explain; do
+    says 2 'there is no option --hepl; did you mean --help?' "$command" --hepl
+done
+says 125 "unknown option --overhaed; did you mean '--overhead'?" run --overhaed 5 true
+
+# ---- outputs ----
+
+known='.pb.gz, .callgrind, .folded, .html, .json.gz and .store are known'
+says 125 "--out x.svg: no format has this ending ($known)" run -o x.svg touch ran
+WALLPROF_OUT=x.svg says 125 "WALLPROF_OUT=x.svg: no format has this ending ($known)" run touch ran
+says 125 'the directory of nowhere/x.pb.gz: No such file or directory' run -o nowhere/x.pb.gz touch ran
+WALLPROF_OUT=nowhere/x.pb.gz says 125 'the directory of nowhere/x.pb.gz' run touch ran
+[ ! -e ran ] || complain 'the program was started'
+says 2 "x.svg: no format has this ending ($known)" export there.pb.gz -o x.svg
+says 2 'x.svg: no format has this ending' merge there.pb.gz -o x.svg
+says 2 'x.svg: no format has this ending' recover there.pb.gz -o x.svg
+says 2 'x.svg: no format has this ending' ctl 1 dump x.svg
+rm there.pb.gz
+
+# The directory is there at the start and gone at the end.
+losing() { # OPTIONS OF wallprof run... : the program is a shell, which takes 0.3 s
+    mkdir -p gone
+    rm -f x*.html
+    "$tool" run -o gone/x.html "$@" sh -c 'sleep 0.3; exec 2>&-; mv gone went; sleep 0.1' 2>"$TMP/err" || complain "losing: status $?"
+    rm -rf went
+    grep -qF "it is in $PWD/x.html instead" "$TMP/err" || complain "losing $*: $(cat "$TMP/err")"
+    grep -qF "profile in $PWD/x.html -- open it in a browser" "$TMP/err" || complain "losing $*: $(cat "$TMP/err")"
+    grep -q '</html>' x.html || complain "losing $*: there is no such page"
+    [ -z "$(ls -A "$TMPDIR")" ] || complain "losing $*: left $(ls "$TMPDIR")"
+}
+
+losing --merge
+losing --follow none
+echo mine >x.html
+mkdir gone
+"$tool" run -o gone/x.html --merge sh -c 'mv gone went; sleep 0.2' 2>"$TMP/err"
+[ "$(cat x.html)" = mine ] || complain 'a file of the user was replaced'
+grep -q "it is in $PWD/x\.[0-9]*\.html instead" "$TMP/err" || complain "beside another file: $(cat "$TMP/err")"
+
+# Nowhere: it stays in the store, and the line that is said writes it.
+rm -rf x*.html went
+mkdir gone
+# shellcheck disable=SC2016 # the shell that runs it expands it
+"$tool" run -o gone/y.html --merge sh -c 'mv gone went; mkdir y.html "$TMPDIR/y.html"; for d in . "$TMPDIR"; do mkdir $d/y.$$.html; done
+    sleep 0.2' 2>"$TMP/err"
+command=$(sed -n 's/.*write it with: wallprof \(recover.*\)/\1/p' "$TMP/err")
+[ -n "$command" ] || complain "nowhere: $(cat "$TMP/err")"
+# shellcheck disable=SC2086 # words of a command line
+"$tool" ${command/FILE/saved.html} >"$TMP/out" 2>&1 || complain "wallprof $command: $(cat "$TMP/out")"
+grep -q '</html>' saved.html || complain "not recovered by: wallprof $command"
+exit "$bad"
