@@ -36,6 +36,23 @@ for command in merge push ctl recover gather view explain; do
 done
 says 125 "unknown option --overhaed; did you mean '--overhead'?" run --overhaed 5 true
 
+# ---- filters that leave nothing ----
+
+profile_run labels.pb.gz "$TARGETS/target_labels" work 300 >/dev/null || fail "target_labels ended with status $?"
+says 1 "--thread 'bsuy': no thread is like this; there are: " top --thread bsuy labels.pb.gz
+grep -q "there are: .*dreamer.*; did you mean 'busy'?" "$TMP/err" || complain "threads: $(cat "$TMP/err")"
+[ ! -s "$TMP/out" ] || complain 'a table of nothing'
+says 1 "--label 'tetn': no label is like this; there are: role=waits, phase=" top --label tetn labels.pb.gz
+says 1 "--focus 'compte': no function, file or module is like this; there are: " top --focus compte labels.pb.gz
+grep -q "; did you mean 'compute'?" "$TMP/err" || complain "functions: $(cat "$TMP/err")"
+says 1 "--process 'app': the profile names no process" top --process app labels.pb.gz
+says 1 "--ignore '.' is like something in every stack" top --ignore . labels.pb.gz
+says 1 'no stack passes all these filters' top --focus compute --thread dreamer labels.pb.gz
+says 1 "--thread 'none': no thread" diff --thread none labels.pb.gz labels.pb.gz
+says 0 "--thread 'none': no thread" top --json --thread none labels.pb.gz
+grep -q '"rows":\[\]' "$TMP/out" || complain 'JSON is not written as ever'
+rm labels.pb.gz
+
 # ---- outputs ----
 
 known='.pb.gz, .callgrind, .folded, .html, .json.gz and .store are known'

@@ -5,6 +5,7 @@
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
 #include "report_options.h"
+#include "tool/report/filters.h"
 
 #include <stdio.h>
 
@@ -64,7 +65,12 @@ static int open_and_compare(const struct report_options *options, char **paths)
         return status;
     status = open_report(options, paths[1], &recordings[1], &reports[1]);
     if (status == 0) {
-        status = show_difference(options, &reports[0], &reports[1]);
+        const bool is_empty = filters_left_nothing(&reports[0], &options->request) &&
+                              filters_left_nothing(&reports[1], &options->request);
+        if (is_empty)
+            status = filters_explain(&recordings[0].profile, &options->request);
+        if (!is_empty || options->is_json)
+            status = show_difference(options, &reports[0], &reports[1]);
         report_free(&reports[1]);
         recording_close(&recordings[1]);
     }

@@ -4,6 +4,7 @@
 #include "tool/io/output_file.h"
 #include "tool/read/recording.h"
 #include "report_options.h"
+#include "tool/report/filters.h"
 #include "tool/report/report_table.h"
 
 #include <stdio.h>
@@ -47,9 +48,12 @@ static int show_report(const struct report_options *options, const struct profil
         .has_errors = !options->is_without_errors,
     };
     int status = 0;
+    const bool is_empty = filters_left_nothing(&report, &options->request);
+    if (is_empty)
+        status = filters_explain(profile, &options->request);
     if (options->is_json)
         status = print_json(&table);
-    else
+    else if (!is_empty)
         report_table_write(&table, stdout);
     report_free(&report);
     return status ? status : output_printed();

@@ -73,9 +73,9 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->request.process = argument;
     else if (option == 'l')
         options->request.label = argument;
-    else if (option == 'f')
+    else if (option == 'f' && (options->request.focus_text = argument))
         status = set_regex(options, argument, &options->focus, &options->request.focus);
-    else if (option == 'i')
+    else if (option == 'i' && (options->request.ignore_text = argument))
         status = set_regex(options, argument, &options->ignore, &options->request.ignore);
     else if (option == 'j')
         options->is_json = true;

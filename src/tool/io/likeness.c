@@ -36,17 +36,18 @@ static unsigned count_edits(const char *a, const char *b)
     return rows[a_bytes % 3][b_bytes];
 }
 
-void likeness_add(struct likeness *likeness, const char *name)
+bool likeness_add(struct likeness *likeness, const char *name)
 {
     const size_t bytes = strnlen(likeness->word, LIKENESS_WORD_BYTES);
     unsigned most = (unsigned)(bytes / LETTERS_PER_EDIT), edits = count_edits(likeness->word, name);
     most = most ? most : 1;
     if (edits > most && bytes >= PART_BYTES && strcasestr(name, likeness->word))
         edits = most; /* a part of a name is as near as it must be */
-    if (edits <= most && (!likeness->best || edits < likeness->best_edits)) {
-        likeness->best = name;
-        likeness->best_edits = edits;
-    }
+    if (edits > most || (likeness->best && edits >= likeness->best_edits))
+        return false;
+    likeness->best = name;
+    likeness->best_edits = edits;
+    return true;
 }
 
 const char *likeness_text(const struct likeness *likeness, char ret[LIKENESS_TEXT_BYTES])

@@ -41,12 +41,13 @@ extern const char *const report_metric_words[METRIC_COUNT];
 struct report_request {
     enum report_by by;
     /* Filters, NULL for none. Names and labels are patterns of fnmatch(3). */
-    const char *thread;    /* only threads of that name or id */
-    const char *process;   /* only threads of processes of that title, name or pid */
-    const char *label;     /* only stacks with that label: a key, or key=value */
-    const regex_t *focus;  /* only stacks with a function, file or module like this */
-    const regex_t *ignore; /* only stacks without one like this */
-    bool shows_idle;       /* else what is waited for work is left out, and only added up */
+    const char *thread;                   /* only threads of that name or id */
+    const char *process;                  /* only threads of processes of that title, name or pid */
+    const char *label;                    /* only stacks with that label: a key, or key=value */
+    const regex_t *focus;                 /* only stacks with a function, file or module like this */
+    const regex_t *ignore;                /* only stacks without one like this */
+    const char *focus_text, *ignore_text; /* what they were made of, for messages */
+    bool shows_idle;                      /* else what is waited for work is left out, and only added up */
 };
 
 struct report_row {
