@@ -103,7 +103,7 @@ _wallprof_arguments() { # COMMAND
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
     explain,-*) _wallprof_words '--lines --json --help' ;;
-    view,-*) _wallprof_words '--output --print --help' ;;
+    view,-*) _wallprof_words '--output --print --serve --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
     merge,*) _wallprof_merge_value || _wallprof_files .store .pb.gz .pb ;;
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;

@@ -51,6 +51,46 @@ says 1 'no stack passes all these filters' top --focus compute --thread dreamer 
 says 1 "--thread 'none': no thread" diff --thread none labels.pb.gz labels.pb.gz
 says 0 "--thread 'none': no thread" top --json --thread none labels.pb.gz
 grep -q '"rows":\[\]' "$TMP/out" || complain 'JSON is not written as ever'
+
+# ---- a machine without a display ----
+
+"$tool" view labels.pb.gz >"$TMP/out" 2>"$TMP/err" || complain "view: status $?"
+grep -q 'there is no display here; --serve' "$TMP/err" || complain "no display: $(cat "$TMP/err")"
+rm -r "$TMPDIR"/wallprof-*
+serving=
+# shellcheck disable=SC2317 # e2e.sh calls it
+on_exit() {
+    [ -z "$serving" ] || kill "$serving" 2>/dev/null
+}
+"$tool" view --serve labels.pb.gz >"$TMP/address" 2>"$TMP/err" &
+serving=$!
+until grep -q 'Ctrl-C ends it' "$TMP/err"; do
+    kill -0 $serving 2>/dev/null || fail "view --serve has ended: $(cat "$TMP/err")"
+    sleep 0.05
+done
+address=$(cat "$TMP/address") port=$(sed 's|.*127.0.0.1:\([0-9]*\)/.*|\1|' "$TMP/address")
+grep -q "ssh -L $port:127.0.0.1:$port $(hostname)" "$TMP/err" || complain "how it is reached: $(cat "$TMP/err")"
+"$PYTHON" - "$address" <<'END' || complain "view --serve at $address"
+import socket, sys, urllib.error, urllib.request
+address = sys.argv[1]
+idle = socket.create_connection(("127.0.0.1", int(address.split(":")[2].split("/")[0])))  # a browser opens some in advance
+with urllib.request.urlopen(address) as reply:
+    page = reply.read()
+    assert reply.status == 200 and reply.headers["Content-Type"].startswith("text/html"), reply.headers
+    assert int(reply.headers["Content-Length"]) == len(page) and b"</html>" in page, len(page)
+for other in "/", "/favicon.ico", "/labels.html":
+    try:
+        urllib.request.urlopen(address.rsplit("/", 2)[0] + other)
+    except urllib.error.HTTPError as error:
+        assert error.code == 404, error
+    else:
+        raise AssertionError(other + " is found")
+END
+kill $serving
+wait $serving || complain "view --serve: status $?"
+serving=
+[ -z "$(ls -A "$TMPDIR")" ] || complain "view --serve left $(ls "$TMPDIR")"
+says 2 '--serve=0 is not a port' view --serve=0 labels.pb.gz
 rm labels.pb.gz
 
 # ---- outputs ----

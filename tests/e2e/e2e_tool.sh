@@ -112,7 +112,7 @@ for by in function leaf line file module thread; do
     [ "$by" = leaf ] && by=function
     grep -q "  ${by^^}\$" "$TMP/stdout" || complain "top --by $by has no such table"
 done
-expect 0 top --focus 'level_0[12]' --ignore 'level_25' --thread '*' "$profile"
+expect 0 top --focus 'level_0[12]' --ignore 'no_such' --thread '*' "$profile"
 expect 2 top --focus '(' "$profile"
 expect 2 top --sort nonsense "$profile"
 expect 2 top --lines x "$profile"

@@ -2,6 +2,7 @@
  * The page is written where no other user can read it, and stays there: a browser may read it later.
  */
 #include "commands.h"
+#include "view_serve.h"
 #include "tool/io/command.h"
 #include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
@@ -27,11 +28,15 @@ static const char help[] =
     "\n"
     "  -o, --output OUT  write the page there. Default: in a new directory below\n"
     "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp; it is not removed.\n"
-    "  -p, --print       only print the path of the page\n";
+    "  -p, --print       only print the path of the page\n"
+    "  -s, --serve[=PORT]\n"
+    "                    print an address of this machine that has the page, until\n"
+    "                    Ctrl-C; a browser elsewhere reaches it by ssh -L\n";
 
 struct view_request {
     const char *input, *output;
-    bool only_print;
+    bool only_print, serves;
+    long port; /* 0: any */
 };
 
 /* ---- the page ---- */
@@ -122,8 +127,24 @@ static int show_page(const struct view_request *request, const char *page)
     const char *program = request->only_print ? NULL : find_browser(buffer, sizeof buffer);
     puts(absolute);
     int status = output_printed();
+    if (!program && !request->only_print)
+        fputs("wallprof: there is no display here; --serve shows the page to a browser elsewhere\n", stderr);
     if (program && !open_with(program, absolute))
         return command_fail("%s did not open it; it is in %s", program, absolute);
+    return status;
+}
+
+/* A page that was made for serving lives no longer than that. */
+static int serve_page(const struct view_request *request, const char *page)
+{
+    const bool is_made = !is_html_name(request->input), is_kept = request->output || !is_made;
+    char copy[PATH_MAX];
+    int status = view_serve(page, output_file_name(page), (unsigned)request->port);
+    if (!is_kept) {
+        unlink(page);
+        snprintf(copy, sizeof copy, "%.*s", (int)(output_file_name(page) - page), page);
+        rmdir(copy);
+    }
     return status;
 }
 
@@ -133,29 +154,34 @@ static int view(const struct view_request *request)
     struct stat status;
     if (!is_html_name(request->input)) {
         int made = make_page(request, page);
-        return made ? made : show_page(request, page);
+        return made ? made : request->serves ? serve_page(request, page) : show_page(request, page);
     }
     if (stat(request->input, &status) < 0)
         return command_fail("%s: %m", request->input);
     if (!S_ISREG(status.st_mode))
         return command_fail("%s: it is not a file", request->input);
-    return show_page(request, request->input);
+    return request->serves ? serve_page(request, request->input) : show_page(request, request->input);
 }
 
 int command_view(int argc, char **argv)
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"print", no_argument, NULL, 'p'},
+                                            {"serve", optional_argument, NULL, 's'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     struct view_request request = {.input = NULL};
-    for (int option; (option = getopt_long(argc, argv, "o:ph", options, NULL)) >= 0;) {
+    for (int option; (option = getopt_long(argc, argv, "o:ps::h", options, NULL)) >= 0;) {
         if (option == 'h')
             return output_print(help);
         if (option == 'o')
             request.output = optarg;
         else if (option == 'p')
             request.only_print = true;
+        else if (option == 's' && optarg && !command_number(optarg, 1, 65535, &request.port))
+            return command_misused("view", "--serve=%s is not a port, 1 to 65535", optarg);
+        else if (option == 's')
+            request.serves = true;
         else
             return command_wrong_option("view", argv, options);
     }
