@@ -47,6 +47,7 @@ _wallprof_report_value() {
     case $option in
     -s | --sort) _wallprof_words 'wall cpu offcpu rundelay samples' ;;
     -b | --by) _wallprof_words 'function leaf line file module thread process label' ;;
+    -o | --output) _wallprof_files ;;
     --color | --colour) _wallprof_words 'auto always never' ;;
     -n | --lines | -w | --width | -t | --thread | -p | --process | -l | --label | -f | --focus | -i | --ignore) ;;
     *) return 1 ;;
@@ -97,12 +98,12 @@ _wallprof_ctl() {
 }
 
 _wallprof_arguments() { # COMMAND
-    local report='--lines --sort --cum --by --idle --thread --process --label --focus --ignore --width --json --no-error --color --help'
+    local report='--lines --sort --cum --by --idle --thread --process --label --focus --ignore --width --json --no-error --output --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
-    explain,-*) _wallprof_words '--lines --json --help' ;;
+    explain,-*) _wallprof_words '--lines --json --output --help' ;;
     view,-*) _wallprof_words '--output --print --serve --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
     merge,*) _wallprof_merge_value || _wallprof_files .store .pb.gz .pb ;;

@@ -17,7 +17,7 @@ says() { # STATUS TEXT ARGUMENTS OF wallprof...
     "$tool" "$@" >"$TMP/out" 2>"$TMP/err"
     status=$?
     [ "$status" = "$wanted" ] || complain "wallprof $*: status $status, not $wanted"
-    grep -qF -e "$text" "$TMP/err" || complain "wallprof $*: '$(cat "$TMP/err")', not '$text'"
+    [ -z "$text" ] || grep -qF -e "$text" "$TMP/err" || complain "wallprof $*: '$(cat "$TMP/err")', not '$text'"
 }
 
 # ---- words ----
@@ -51,6 +51,29 @@ says 1 'no stack passes all these filters' top --focus compute --thread dreamer 
 says 1 "--thread 'none': no thread" diff --thread none labels.pb.gz labels.pb.gz
 says 0 "--thread 'none': no thread" top --json --thread none labels.pb.gz
 grep -q '"rows":\[\]' "$TMP/out" || complain 'JSON is not written as ever'
+
+# ---- -o and -h everywhere ----
+
+for command in top explain; do
+    "$tool" $command labels.pb.gz >"$TMP/stdout"
+    says 0 '' $command labels.pb.gz -o report.txt
+    [ ! -s "$TMP/out" ] || complain "wallprof $command -o writes to standard output"
+    cmp "$TMP/stdout" report.txt || complain "wallprof $command -o"
+    says 2 "x.html: the report is text; 'wallprof export'" $command labels.pb.gz -o x.html
+    says 1 'nowhere/x: No such file' $command labels.pb.gz -o nowhere/x
+    says 0 '' $command --json labels.pb.gz -o report.json
+    "$PYTHON" -m json.tool <report.json >"$TMP/out" || complain "wallprof $command --json -o"
+    rm report.*
+done
+says 0 '' diff labels.pb.gz labels.pb.gz -o report.txt
+grep -q '^no difference' report.txt || complain 'diff -o'
+rm report.txt
+for command in run record top explain diff view export merge push ctl recover gather; do
+    says 0 '' $command -h
+done
+cmp <("$tool" run --help-all) <("$tool" record --help-all) || complain 'record is not run'
+says 7 "profile in $PWD/x.pb.gz" record -o x.pb.gz sh -c 'sleep 0.1; exit 7'
+rm x.pb.gz
 
 # ---- a machine without a display ----
 

@@ -23,10 +23,12 @@ static const char help[] =
     "a .pb.gz file of wallprof's; - is standard input.\n"
     "\n"
     "  -n, --lines N     number of findings, 1 to 10. Default: 5.\n"
-    "  -j, --json        as JSON: {version: 1, command, duration_ns, threads, total_ns,\n"
-    "                    running_ns, waits_ns: {lock: NS...}, findings: [{function, share,\n"
-    "                    wall_ns, running_ns, waits_ns, why, through, file, line, module,\n"
-    "                    callers: [NAME...], next}], hints: [TEXT...]}; unknown is null\n";
+    "  -o, --output OUT  write it there instead of to standard output\n"
+    "  -j, --json        as JSON: {version: 1, command, duration_ns, threads,\n"
+    "                    total_ns, running_ns, waits_ns: {lock: NS...},\n"
+    "                    findings: [{function, share, wall_ns, running_ns, waits_ns,\n"
+    "                    why, through, file, line, module, callers: [NAME...],\n"
+    "                    next}], hints: [TEXT...]}; unknown is null\n";
 
 enum { FINDINGS = 5, NAME_COLUMNS = 50, TEXT_BYTES = 1024 };
 
@@ -201,16 +203,20 @@ int command_explain(int argc, char **argv)
 {
     static const struct option options[] = {{"lines", required_argument, NULL, 'n'},
                                             {"json", no_argument, NULL, 'j'},
+                                            {"output", required_argument, NULL, 'o'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     long most = FINDINGS;
+    const char *output = NULL;
     bool is_json = false;
     text_init();
-    for (int option; (option = getopt_long(argc, argv, "n:jh", options, NULL)) >= 0;) {
+    for (int option; (option = getopt_long(argc, argv, "n:o:jh", options, NULL)) >= 0;) {
         if (option == 'h')
             return output_print(help);
         if (option == 'j')
             is_json = true;
+        else if (option == 'o')
+            output = optarg;
         else if (option != 'n')
             return command_wrong_option("explain", argv, options);
         else if (!command_number(optarg, 1, ANSWER_FINDINGS_MAX, &most))
@@ -218,5 +224,6 @@ int command_explain(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return command_misused("explain", "one FILE is needed");
-    return explain(argv[optind], (size_t)most, is_json);
+    int status = output_redirect("explain", output, is_json);
+    return status ? status : explain(argv[optind], (size_t)most, is_json);
 }

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { DEFAULT_LINES = 20 };
+enum { DEFAULT_LINES = 20, COLUMNS_NOT_SAID = -1 };
 
 static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
                            "  -s, --sort WHAT      by wall, cpu, offcpu, rundelay or samples; first (wall)\n"
@@ -22,6 +22,7 @@ static const char help[] = "  -n, --lines N        number of lines; 0 for all. D
                            "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
                            "  -j, --json           everything as JSON, times in ns\n"
                            "      --no-error       without error bars (± at 95 %)\n"
+                           "  -o, --output FILE    write it there instead of to standard output\n"
                            "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
 
 void report_options_deinit(struct report_options *options)
@@ -65,6 +66,8 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->lines = number ? (size_t)number : SIZE_MAX;
     else if (option == 'w')
         options->columns = (int)number;
+    else if (option == 'o')
+        options->output = argument;
     else if (option == 'c')
         options->by_cum = true;
     else if (option == 't')
@@ -98,7 +101,7 @@ static int set_option(struct report_options *options, int option, const char *ar
         status = command_misused(options->command,
                                  "--by '%s'? (function, leaf, line, file, module, thread, process, label)",
                                  argument);
-    else if (option == 'C' && !text_colour_of_word(argument, stdout, &options->has_colour))
+    else if (option == 'C' && !text_colour_of_word(options->colour = argument, stdout, &options->has_colour))
         status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);
     return status;
 }
@@ -107,13 +110,17 @@ int report_options_read(struct report_options *options, int argc, char **argv, c
 {
     int status = 0;
     text_init();
-    *options =
-        (struct report_options){.command = *argv, .lines = DEFAULT_LINES, .columns = text_columns(stdout)};
-    text_colour_of_word("auto", stdout, &options->has_colour);
+    *options = (struct report_options){
+        .command = *argv, .lines = DEFAULT_LINES, .columns = COLUMNS_NOT_SAID, .colour = "auto"};
     for (int option;
-         status == 0 && (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:jh", names, NULL)) >= 0;)
+         status == 0 && (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:o:jh", names, NULL)) >= 0;)
         status = option == '?' ? command_wrong_option(options->command, argv, names)
                                : set_option(options, option, optarg);
+    if (status == 0 && !options->is_help)
+        status = output_redirect(options->command, options->output, options->is_json);
+    text_colour_of_word(options->colour, stdout, &options->has_colour);
+    if (options->columns == COLUMNS_NOT_SAID)
+        options->columns = text_columns(stdout);
     return status;
 }
 

@@ -7,7 +7,8 @@
 #include <getopt.h>
 
 struct report_options {
-    const char *command; /* its name, for messages */
+    const char *command;         /* its name, for messages */
+    const char *output, *colour; /* what --output and --color say */
     struct report_request request;
     regex_t focus, ignore; /* compiled where request points to them */
     enum report_metric metric;
@@ -26,7 +27,8 @@ enum { REPORT_OPTION_NORMALIZE = 'N', REPORT_OPTION_NO_ERROR = 'E', REPORT_OPTIO
         {"label", required_argument, NULL, 'l'}, {"focus", required_argument, NULL, 'f'},                    \
         {"ignore", required_argument, NULL, 'i'}, {"width", required_argument, NULL, 'w'},                   \
         {"colour", required_argument, NULL, 'C'}, {"color", required_argument, NULL, 'C'},                   \
-        {"json", no_argument, NULL, 'j'}, {"no-error", no_argument, NULL, REPORT_OPTION_NO_ERROR},           \
+        {"json", no_argument, NULL, 'j'}, {"output", required_argument, NULL, 'o'},                          \
+        {"no-error", no_argument, NULL, REPORT_OPTION_NO_ERROR},                                             \
         {"idle", no_argument, NULL, REPORT_OPTION_IDLE},                                                     \
     {                                                                                                        \
         "help", no_argument, NULL, 'h'                                                                       \

@@ -33,6 +33,19 @@ int output_stdout_close(struct sink *sink)
     return error ? command_fail("standard output: %s", error_text(-error)) : 0;
 }
 
+int output_redirect(const char *command, const char *path, bool is_json)
+{
+    if (!path || strcmp(path, "-") == 0)
+        return 0;
+    if (!is_json && format_is_said(path, strlen(path)))
+        return command_misused(command, "%s: the report is text; 'wallprof export' writes such a file", path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+        return command_fail("%s: %s", path, error_text(errno));
+    close(fd);
+    return 0;
+}
+
 int output_printed(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

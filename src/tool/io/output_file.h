@@ -33,6 +33,12 @@ const char *output_file_name(const char *path);
 struct sink *output_stdout_open(enum sink_coding coding);
 int output_stdout_close(struct sink *sink);
 
+/*
+ * A report's -o: makes standard output that file; "-" and NULL leave it. A name that means a format of
+ * `wallprof export` is refused, unless the report is JSON. 0; or 1 or EXIT_USAGE with a message.
+ */
+int output_redirect(const char *command, const char *path, bool is_json);
+
 /* Checks that all that stdio printed was written (a disk may be full). 0 or 1. */
 int output_printed(void);
 
