@@ -64,6 +64,8 @@ static void emit_process(const struct notes_writer *writer)
     if (!process || !*process->name || process->pid <= 0 || writer->profile->is_merged)
         return;
     emit_note(writer, "process: %.255s, pid %d", process->name, process->pid);
+    if (process->title && *process->title)
+        emit_note(writer, "title: %s", process->title);
     if (*process->ending)
         emit_note(writer, "ended: %s", process->ending);
 }

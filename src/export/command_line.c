@@ -253,6 +253,13 @@ static void add_argument(struct text *text, struct reader *reader, const char *a
         add_mask(text);
 }
 
+/* A title that a program has written over its arguments has its name first: "postgres: walwriter". */
+static size_t program_bytes(const char *argument, const char *end)
+{
+    const char *colon = memmem(argument, (size_t)(end - argument), ": ", 2);
+    return (size_t)((colon ? colon : end) - argument);
+}
+
 void command_line_describe(const char *arguments, size_t bytes, enum config_arguments shown, char *ret,
                            size_t capacity)
 {
@@ -260,11 +267,15 @@ void command_line_describe(const char *arguments, size_t bytes, enum config_argu
     struct reader reader = {.program = ""};
     const char *end = arguments + bytes, *next;
     bool is_value = false;
+    while (end - arguments > 1 && !end[-1] && !end[-2]) /* a title that is shorter than the arguments were */
+        end--;
     for (const char *at = arguments; (next = memchr(at, '\0', (size_t)(end - at))); at = next + 1) {
         if (at > arguments)
             add_bytes(&text, " ", 1);
         if (shown == ARGUMENTS_ALL)
             add_bytes(&text, at, (size_t)(next - at));
+        else if (shown == ARGUMENTS_PROGRAM)
+            add_bytes(&text, at, program_bytes(at, next));
         else if (is_value)
             add_mask(&text);
         else

@@ -41,6 +41,18 @@ const struct process_record *profile_process(const struct profile *profile,
     return is_known ? &profile->processes[process] : NULL;
 }
 
+const char *profile_command(const struct profile *profile, char ret[PROFILE_COMMAND_BYTES])
+{
+    const char *title =
+        profile->process_count == 1 && !profile->is_merged ? profile->processes[0].title : NULL;
+    const bool has_title = title && *title;
+    if (has_title && strstr(profile->command, title)) /* it was read when the title was there already */
+        return strcpy(ret, title);
+    snprintf(ret, PROFILE_COMMAND_BYTES, has_title ? "%s (%.4095s)" : "%s%.4095s", has_title ? title : "",
+             profile->command);
+    return ret;
+}
+
 const char *profile_process_title(const struct profile *profile, const struct thread_record *thread,
                                   char ret[PROCESS_TITLE_BYTES])
 {

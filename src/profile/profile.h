@@ -55,7 +55,10 @@ struct process_record {
     int32_t pid;        /* 0 if not known */
     int32_t rank;       /* in a parallel run, PROCESS_NO_RANK without */
     const char *ending; /* how it ended, for people; "" for the ordinary way */
+    const char *title;  /* what it had written over its arguments at last; NULL or "" for nothing */
 };
+
+enum { PROCESS_TITLE_TEXT_BYTES = 128 };
 
 enum { PROCESS_NO_RANK = -1 };
 
@@ -124,6 +127,11 @@ static inline bool profile_tells_thread(const struct profile *profile, const str
 /* The process of a thread, or of time that belongs to no thread (NULL); NULL if it is not known. */
 const struct process_record *profile_process(const struct profile *profile,
                                              const struct thread_record *thread);
+
+/* The command line, for people; after the title of its one process, if that has one: "postgres: walwriter
+ * (postgres -D data)". Returns ret. */
+enum { PROFILE_COMMAND_BYTES = 4096 + PROCESS_TITLE_TEXT_BYTES };
+const char *profile_command(const struct profile *profile, char ret[PROFILE_COMMAND_BYTES]);
 
 /* The title of a thread's process in a merged profile, as far as it is known: "app (1234), rank 3". "" in
  * another profile. Returns ret. */

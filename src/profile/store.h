@@ -73,7 +73,7 @@ struct store_tree {
     uint64_t overflows;
 };
 
-/* struct process_record. */
+/* struct process_record. Behind the NUL of the program's name is the title, with a NUL. */
 struct store_process {
     int32_t pid, rank;
     char program[STORE_PROGRAM_BYTES], ending[STORE_ENDING_BYTES];
@@ -199,12 +199,21 @@ static inline struct store_timeline store_describe_timeline(const struct timelin
                                    .event_count = timeline->event_count};
 }
 
+/* Also while it is being recorded into: the last byte stays 0. A long name leaves less room, or none. */
+static inline void store_set_title(struct store_process *process, const char *title)
+{
+    const size_t at = strlen(process->program) + 1;
+    if (at < sizeof process->program)
+        snprintf(process->program + at, sizeof process->program - at, "%s", title ? title : "");
+}
+
 static inline void store_describe_process(struct store_process *ret, const struct process_record *process)
 {
     ret->pid = process->pid;
     ret->rank = process->pid > 0 ? process->rank : 0; /* 0: no process is known */
     snprintf(ret->program, sizeof ret->program, "%s", process->name);
     snprintf(ret->ending, sizeof ret->ending, "%s", process->ending);
+    store_set_title(ret, process->title);
 }
 
 /* Fills in the part of a header that describes the build. A reader compares it with its own. */

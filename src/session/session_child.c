@@ -26,6 +26,7 @@ static void inherit_settings(struct session *session, const struct session *pare
     if (*parent->log.path)
         strcpy(session->log.path, parent->log.path);
     strcpy(session->birth.command_text, parent->birth.command_text);
+    session->birth.argument_hash = parent->birth.argument_hash;
 }
 
 /* The child without us: the program's actions are the kernel's again. */

@@ -119,6 +119,9 @@ struct thread *session_thread_adopt(struct thread *thread);
 /* The sampler thread's routine; argument: the session. Another thread takes over after it was suspended. */
 void *session_run(void *argument);
 
+/* In the sampler: reads the program's title, if that is due or must be, for the profile and the store. */
+void session_read_title(struct session *session, uint64_t now_ns, bool must);
+
 /* Chooses the outputs, and sets up the sampler and the handler. In the sampler.
  * 0 or -errno. */
 int session_prepare(struct session *session);

@@ -147,6 +147,15 @@ static void note_gap(struct session *session, uint64_t due_ns)
     sampler_pause_rest(&session->handshake.pause);
 }
 
+void session_read_title(struct session *session, uint64_t now_ns, bool must)
+{
+    struct mapped_store *store = &session->sampler.mapped_store;
+    if (session_birth_read_title(&session->birth, session->sampler.thread_scan.task_directory,
+                                 session->config->arguments, now_ns, must) &&
+        mapped_store_is_kept(store))
+        store_set_title(&store->header->process, session->birth.title);
+}
+
 void session_sleep_until(struct session *session, uint64_t deadline_ns)
 {
     uint32_t *wake = &session->requests.page->wake;
@@ -238,6 +247,7 @@ static void one_tick(struct session *session)
     let_threads_come_back(session);
     sampler_pause_work(&session->handshake.pause);
     uint64_t now_ns = clock_monotonic_ns();
+    session_read_title(session, now_ns, false);
     session_keep(session, now_ns);
     note_forks(session, now_ns);
     sampler_limit_overhead(sampler, now_ns);
@@ -289,6 +299,7 @@ static void sleep_until_tick(struct session *session)
     while (mapped_store_is_kept(&sampler->mapped_store) && !sampler->is_stopped) {
         uint64_t now_ns = clock_monotonic_ns(), next_ns = now_ns + sampler_beat_period_ns(sampler);
         mapped_store_beat_alone(&session->sampler.mapped_store, now_ns);
+        session_read_title(session, now_ns, false);
         if (next_ns >= session_control_deadline(session) || !is_recording(session) ||
             session_control_is_pending(session))
             break;

@@ -150,6 +150,7 @@ void session_close_and_write(struct session *session)
 {
     if (!session->recording.end_ns)
         session->recording.end_ns = clock_monotonic_ns();
+    session_read_title(session, session->recording.end_ns, true);
     sampler_close(&session->sampler, session->recording.end_ns);
     bool may_leave = session->recording.has_begun && !session->config->interval_ns;
     if (may_leave && session_leave_store(session))

@@ -15,7 +15,7 @@ struct example {
 
 static const struct example examples[] = {
     {{"app"}, "app"},
-    {{"./app", "-v", "in file", ""}, "./app -v in file "},
+    {{"./app", "-v", "in file", ""}, "./app -v in file"},
     {{"app", "line\nnext\x01"}, "app line next "},
     /* after = in an argument */
     {{"app", "--password=x", "-v"}, "app --password=*** -v"},
@@ -119,6 +119,10 @@ static void all_or_only_the_program_is_shown(void **state)
     assert_string_equal(shown, "app");
     command_line_describe(arguments, 0, ARGUMENTS_ALL, shown, sizeof shown);
     assert_string_equal(shown, "");
+    command_line_describe("app: ada's\0\0\0", 13, ARGUMENTS_PROGRAM, shown, sizeof shown);
+    assert_string_equal(shown, "app");
+    command_line_describe("app: ada's\0\0\0", 13, ARGUMENTS_ALL, shown, sizeof shown);
+    assert_string_equal(shown, "app: ada's");
 }
 
 /* Wherever the memory ends: no secret, and nothing after the end. */

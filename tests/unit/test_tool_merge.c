@@ -5,6 +5,7 @@
 #include "encode/enc_store.h"
 #include "encode/thread_groups.h"
 #include "tool/merge/merge.h"
+#include "tool/merge/merge_title.h"
 #include "tool/report/report.h"
 
 #include "lib/fake_files.h"
@@ -46,7 +47,7 @@ static int setup(void **state)
     snprintf(fixture.path, sizeof fixture.path, "%s/out", fixture.directory.path);
     setenv("WALLPROF_CACHE", "off", 1);
     small_profile_create(&fixture.small);
-    fixture.process = (struct process_record){"app", 100, PROCESS_NO_RANK, ""};
+    fixture.process = (struct process_record){"app", 100, PROCESS_NO_RANK, "", NULL};
     fixture.small.profile.processes = &fixture.process;
     fixture.small.profile.process_count = 1;
     fixture.merge = merge_begin(LABELS_ID);
@@ -556,6 +557,26 @@ static void nothing_makes_nothing(void **state)
     merge_release(NULL);
 }
 
+static void assert_title(const char *name, const char *title, const char *command, const char *expected)
+{
+    const struct process_record process = {name, 100, PROCESS_NO_RANK, "", title};
+    char text[PROCESS_TITLE_TEXT_BYTES];
+    assert_string_equal(merge_title(&process, command, text), expected);
+}
+
+static void a_process_is_named_by_its_title_or_its_source(void **state)
+{
+    (void)state;
+    assert_title("postgres", "postgres: walwriter", "postgres -D data", "postgres: walwriter");
+    assert_title("cc1", "", "/usr/lib/gcc/cc1 -quiet -imultiarch x86_64-linux-gnu -I src src/arena.c -o x.s",
+                 "cc1 src/arena.c");
+    assert_title("python3.11", NULL, "python3 -u server.py --port 80", "python3.11 server.py");
+    assert_title("cc1plus", "", "cc1plus /home/someone/projects/large/src/components/table/row.cpp",
+                 "cc1plus row.cpp");
+    assert_title("app", "", "./app --file x.txt -x.c", "");
+    assert_title("app", "", "", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +597,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reports_tell_the_processes, setup, teardown),
         cmocka_unit_test_setup_teardown(what_would_overflow_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_makes_nothing, setup, teardown),
+        cmocka_unit_test(a_process_is_named_by_its_title_or_its_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

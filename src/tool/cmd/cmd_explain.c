@@ -83,12 +83,14 @@ static void put_finding(const struct explaining *explaining, const struct findin
 
 static int print_text(const struct explaining *explaining)
 {
-    char where[ANSWER_TEXT_BYTES], all[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES];
+    char command[PROFILE_COMMAND_BYTES], where[ANSWER_TEXT_BYTES], all[TEXT_NUMBER_BYTES],
+        duration[TEXT_NUMBER_BYTES];
     const struct report *report = explaining->report;
     text_time(all, tree_wall_ns(&report->selected) + report->waited_ns[WAIT_IDLE]);
     text_time(duration, explaining->profile->duration_ns);
     answer_where(report, false, where);
-    printf("%s\n%s of thread time in %s\n%s\n", explaining->profile->command, all, duration, where);
+    printf("%s\n%s of thread time in %s\n%s\n", profile_command(explaining->profile, command), all, duration,
+           where);
     for (size_t i = 0; i < explaining->count; i++)
         put_finding(explaining, &explaining->findings[i]);
     if (explaining->count == 0)

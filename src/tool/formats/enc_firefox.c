@@ -129,7 +129,8 @@ static const struct thread_record *next_thread(const struct firefox_writer *writ
     return NULL;
 }
 
-/* The process is called by its first thread, which is the one that main runs in or that was forked. */
+/* The process is called by its title, or else by its first thread, which is the one that main runs in or that
+ * was forked. */
 static void write_process(struct firefox_writer *writer)
 {
     struct json *json = &writer->json;
@@ -141,7 +142,9 @@ static void write_process(struct firefox_writer *writer)
     json_member_uint(json, "processStartupTime", 0);
     json_key(json, "processShutdownTime");
     json_null(json);
-    json_member_string(json, "processName", name);
+    const struct process_record *process = profile_process(writer->profile, NULL);
+    bool has_title = process && process->title && *process->title;
+    json_member_string(json, "processName", has_title ? process->title : name);
     json_member_string(json, "pid", pid);
 }
 

@@ -297,9 +297,10 @@ static void write_note(void *context, const char *text)
 
 static void put_header(struct html_writer *writer)
 {
+    char command[PROFILE_COMMAND_BYTES];
     struct json *json = &writer->json;
     const struct profile *profile = writer->profile;
-    json_member_string(json, "command", profile->command);
+    json_member_string(json, "command", profile_command(profile, command));
     json_key(json, "start_utc_ns");
     json_digits(json, profile->start_utc_ns);
     json_key(json, "duration_ns");

@@ -4,6 +4,7 @@
  * that its tree goes to. Its code decides the locations (merge_locations.h).
  */
 #include "merge.h"
+#include "merge_title.h"
 #include "merge_locations.h"
 #include "merge_notes.h"
 #include "merge_span.h"
@@ -26,7 +27,7 @@ struct merge_process_key {
 
 struct merged_process {
     struct merge_process_key key;
-    uint32_t ending; /* in names */
+    uint32_t ending, title; /* in names; title 0: its name will do */
 };
 
 struct merge_thread_key {
@@ -120,8 +121,9 @@ void merge_leave_out(struct merge *merge, const char *path, const char *reason)
 
 /* ---- processes and threads ---- */
 
-static uint32_t intern_process(struct merge *merge, const struct process_record *process)
+static uint32_t intern_process(struct merge *merge, const struct process_record *process, const char *command)
 {
+    char title[PROCESS_TITLE_TEXT_BYTES];
     const bool has_name = merge->labels != LABELS_NONE, has_id = merge->labels == LABELS_ID;
     const struct merge_process_key key = {.name = has_name ? string_table_intern(&merge->names, process->name)
                                                            : 0,
@@ -131,6 +133,8 @@ static uint32_t intern_process(struct merge *merge, const struct process_record 
     struct merged_process *merged = intern_table_at(&merge->processes, number);
     if (!merged->ending && *process->ending)
         merged->ending = string_table_intern(&merge->names, process->ending);
+    if (has_id && *merge_title(process, command, title))
+        merged->title = string_table_intern(&merge->names, title);
     return number;
 }
 
@@ -146,12 +150,12 @@ static uint32_t *intern_processes(struct merge *merge, const struct profile *pro
     if (!ret)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
-        ret[i] = intern_process(merge, &profile->processes[i]);
+        ret[i] = intern_process(merge, &profile->processes[i], count == 1 ? profile->command : "");
     ret[count] = count == 1 ? ret[0] : 0;
     if (count != 1) { /* only if there is any: a process that nothing is known of would be in the list */
         const struct tree_node *spare = tree_node(profile->tree, profile->tree->spare_root);
         if (count == 0 || spare->first_child || tree_has_weight(&spare->self))
-            ret[count] = intern_process(merge, &unknown);
+            ret[count] = intern_process(merge, &unknown, "");
     }
     return ret;
 }
@@ -329,11 +333,11 @@ static bool make_processes(struct merge *merge)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const struct merged_process *process = intern_table_at(&merge->processes, i);
-        merge->process_list[i] =
-            (struct process_record){.name = string_table_at(&merge->names, process->key.name),
-                                    .pid = process->key.pid,
-                                    .rank = process->key.rank,
-                                    .ending = string_table_at(&merge->names, process->ending)};
+        merge->process_list[i] = (struct process_record){
+            .name = string_table_at(&merge->names, process->title ? process->title : process->key.name),
+            .pid = process->key.pid,
+            .rank = process->key.rank,
+            .ending = string_table_at(&merge->names, process->ending)};
     }
     profile->processes = merge->process_list;
     profile->process_count = count;

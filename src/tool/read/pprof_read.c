@@ -105,8 +105,10 @@ static void read_process(struct recording *recording, const char *comment)
 /* Where no comment names the program, it is what was mapped first. */
 static void begin_process(struct recording *recording)
 {
-    recording->process = (struct process_record){
-        .name = recording->program, .rank = PROCESS_NO_RANK, .ending = recording->ending};
+    recording->process = (struct process_record){.name = recording->program,
+                                                 .rank = PROCESS_NO_RANK,
+                                                 .ending = recording->ending,
+                                                 .title = recording->title};
     for (arena_ref ref = recording->modules.newest; ref;) {
         const struct module *module = arena_at(&recording->arena, ref);
         if (module->is_main)
@@ -125,13 +127,15 @@ static void take_comments(struct building *building)
     for (uint32_t i = 0; i < building->file->comment_count; i++) {
         const char *comment = building->file->comments[i];
         const char *command = text_after(comment, "command: "), *ending = text_after(comment, "ended: ");
-        const char *process = text_after(comment, "process: ");
+        const char *process = text_after(comment, "process: "), *title = text_after(comment, "title: ");
         if (command)
             snprintf(recording->command, sizeof recording->command, "%s", command);
         else if (text_after(comment, "restrained to "))
             snprintf(recording->restraint, sizeof recording->restraint, "%s", comment);
         else if (process)
             read_process(recording, process);
+        else if (title)
+            snprintf(recording->title, sizeof recording->title, "%s", title);
         else if (ending)
             snprintf(recording->ending, sizeof recording->ending, "%s", ending);
         else if (sscanf(comment, "merged: %" SCNu32 " recordings", &recording->merged_count) != 1)

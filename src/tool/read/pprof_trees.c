@@ -209,7 +209,7 @@ static int list_processes(struct building *building)
     for (uint32_t i = 0; i < count; i++) {
         const struct process_key *key = intern_table_at(&building->processes, i);
         processes[count - 1 - i] = (struct process_record){
-            string_table_at(&building->names->process_names, key->name), key->pid, key->rank, ""};
+            string_table_at(&building->names->process_names, key->name), key->pid, key->rank, "", NULL};
     }
     recording->profile.processes = processes;
     recording->profile.process_count = count;

@@ -36,12 +36,13 @@ struct recording {
     const char *profile_paths[STORE_PROFILE_PATHS_MAX];
     uint32_t profile_path_count;
 
-    struct process_record process;       /* what profile.processes points to, unless it was merged */
-    char program[256], ending[128];      /* what process.name and .ending point to */
-    bool is_part;                        /* it will be merged with others */
-    bool names_are_due;                  /* of code in modules: the files have not been read yet */
-    uint32_t merged_count;               /* how many recordings were merged into it; else 0 */
-    char reason[RECORDING_REASON_BYTES]; /* why it could not be opened, for people */
+    struct process_record process;        /* what profile.processes points to, unless it was merged */
+    char program[256], ending[128];       /* what process.name and .ending point to */
+    char title[PROCESS_TITLE_TEXT_BYTES]; /* and .title */
+    bool is_part;                         /* it will be merged with others */
+    bool names_are_due;                   /* of code in modules: the files have not been read yet */
+    uint32_t merged_count;                /* how many recordings were merged into it; else 0 */
+    char reason[RECORDING_REASON_BYTES];  /* why it could not be opened, for people */
 };
 
 /* The beginning of the file says its kind. 0, or -errno with a reason in it and nothing to close. */

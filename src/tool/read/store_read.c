@@ -1,7 +1,9 @@
 /* The reader of stores: the header, what is copied, the timeline, and the recording that is made of it. */
 #include "store_reader.h"
+#include "base/utf8.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +194,10 @@ static void describe_process(struct recording *recording, const struct store_hea
     memcpy(recording->ending, process->ending, sizeof process->ending);
     recording->program[sizeof recording->program - 1] = '\0';
     recording->ending[sizeof recording->ending - 1] = '\0';
+    const size_t after_name = strlen(recording->program) + 1;
+    if (after_name < sizeof recording->program)
+        snprintf(recording->title, sizeof recording->title, "%s", recording->program + after_name);
+    utf8_repair(recording->title);
     if (!*recording->ending)
         store_describe_end(header, recording->ending, sizeof recording->ending);
     recording->process = (struct process_record){
@@ -199,6 +205,7 @@ static void describe_process(struct recording *recording, const struct store_hea
         .pid = process->pid > 0 ? process->pid : 0,
         .rank = process->pid > 0 && process->rank >= 0 ? process->rank : PROCESS_NO_RANK,
         .ending = recording->ending,
+        .title = recording->title,
     };
 }
 

@@ -30,13 +30,21 @@ static bool is_called(const char *wanted, const char *name, int32_t number)
     return !wanted || fnmatch(wanted, name, 0) == 0 || (number && strcmp(wanted, text) == 0);
 }
 
+/* By its title, or the name before what its title says of it: "postgres" of "postgres: walwriter". */
+static bool is_process_called(const char *wanted, const struct process_record *process)
+{
+    char name[PROCESS_TITLE_BYTES];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(process->name, " :"), process->name);
+    return fnmatch(wanted, process->name, 0) == 0 || fnmatch(wanted, name, 0) == 0;
+}
+
 static bool is_wanted(const struct report_request *request, const struct report_thread *thread)
 {
     const char *process = request->process;
     int32_t pid = thread->of ? thread->of->pid : 0;
     return is_called(request->thread, thread->name, thread->tid) &&
            (is_called(process, thread->process, pid) ||
-            (thread->of && fnmatch(process, thread->of->name, 0) == 0));
+            (thread->of && is_process_called(process, thread->of)));
 }
 
 /*

@@ -305,7 +305,9 @@ static void put_threads(const struct report_table *table, FILE *stream)
 
 void report_table_write(const struct report_table *table, FILE *stream)
 {
-    put_line(table, stream, *table->profile->command ? table->profile->command : "[command not known]");
+    char command[PROFILE_COMMAND_BYTES];
+    profile_command(table->profile, command);
+    put_line(table, stream, *command ? command : "[command not known]");
     put_summary(table, stream);
     put_ending(table, stream);
     put_totals(table, stream);
