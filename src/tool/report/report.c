@@ -162,6 +162,9 @@ static void finish_rows(struct report *report, enum report_by by, uint64_t perio
 const char *report_thread_name(const struct report_thread *thread, char ret[REPORT_THREAD_NAME_BYTES])
 {
     char tid[24] = "";
+    const bool is_main = thread->of && thread->tid && thread->tid == thread->of->pid;
+    if (is_main && strncmp(thread->process, thread->name, strlen(thread->name)) == 0)
+        return strcpy(ret, thread->process); /* its process says all */
     if (thread->tid)
         snprintf(tid, sizeof tid, " (%d)", thread->tid);
     else if (thread->merged_threads)

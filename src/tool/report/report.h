@@ -87,8 +87,8 @@ struct report {
     bool has_changes;                    /* the profile has any */
 };
 
-/* A thread's name that tells it from others: "worker (1236)", "app (1234): worker (1236)", or "worker (28
- * threads)". Returns ret. */
+/* A thread's name that tells it from others: "worker (1236)", "app (1234): worker (1236)", "worker (28
+ * threads)", or "app (1234)" for the thread that main runs in. Returns ret. */
 enum { REPORT_THREAD_NAME_BYTES = THREAD_TITLE_BYTES + 24 };
 const char *report_thread_name(const struct report_thread *thread, char ret[REPORT_THREAD_NAME_BYTES]);
 
