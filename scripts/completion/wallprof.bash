@@ -103,6 +103,7 @@ _wallprof_arguments() { # COMMAND
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
+    callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     explain,-*) _wallprof_words '--lines --json --output --help' ;;
     view,-*) _wallprof_words '--output --print --serve --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
@@ -112,7 +113,7 @@ _wallprof_arguments() { # COMMAND
     gather,-*) _wallprof_words '--merge --lock --pid --status --also --help' ;;
     ctl,-*) _wallprof_words '--output --timeout --help' ;;
     ctl,*) _wallprof_ctl ;;
-    top,* | explain,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
+    top,* | explain,* | callers,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
     view,*)
         case $option in
         -o | --output) _wallprof_files .html ;;
@@ -132,7 +133,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'run record top explain diff view export merge push recover gather ctl help --help --version'
+        _wallprof_words 'run record top explain callers diff view export merge push recover gather ctl help --help --version'
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == record ]]; then
         _wallprof_run_from 2
     else

@@ -36,6 +36,7 @@ check_answer() { # KIND
         explained=$(first_of_explain "$TMP/$1.pb.gz")
         [[ $explained == planted_$1*:*${expected[$1]-}* ]] || complain "$1: explained first is '$explained'"
     fi
+    run_tool callers "planted_$1" "$TMP/$1.pb.gz" | grep -E '^ +[0-9.]+% .* handle$' >/dev/null || complain "$1: handle does not call it"
     grep -q 'idle (hidden)' "$TMP/$1.top" || complain "$1: nothing is idle"
     echo "$1: $found"
 }
