@@ -111,6 +111,7 @@ _wallprof_arguments() { # COMMAND
     export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
     recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
     gather,-*) _wallprof_words '--merge --lock --pid --status --also --help' ;;
+    mcp,-*) _wallprof_words '--help' ;;
     ctl,-*) _wallprof_words '--output --timeout --help' ;;
     ctl,*) _wallprof_ctl ;;
     top,* | explain,* | callers,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
@@ -133,7 +134,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'run record top explain callers diff view export merge push recover gather ctl help --help --version'
+        _wallprof_words 'run record top explain callers diff view export merge push mcp recover gather ctl help --help --version'
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == record ]]; then
         _wallprof_run_from 2
     else

@@ -16,6 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* For the linker they have names of their own: the tool also has a JSON reader with such functions (jansson).
+ */
+#define json_string wallprof_json_string
+#define json_null   wallprof_json_null
+
 struct json {
     struct sink *sink; /* not owned */
     bool is_comma_due; /* a value came last: the next needs a comma before it */

@@ -14,6 +14,7 @@ int command_explain(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_gather(int argc, char **argv);
 int command_recover(int argc, char **argv);
+int command_mcp(int argc, char **argv);
 int command_merge(int argc, char **argv);
 int command_push(int argc, char **argv);
 int command_run(int argc, char **argv);

@@ -25,6 +25,7 @@ static const struct tool_command commands[] = {
     {"merge", "FILE... -o OUT", "make one profile of many recordings", command_merge},
     {"push", "--to SERVER URL FILE", "send recordings to Pyroscope or Parca", command_push},
     {"ctl", "PID ACTION", "start, stop, dump or look at a running process", command_ctl},
+    {"mcp", "", "answer an assistant (Model Context Protocol)", command_mcp},
     {"recover", "STORE", "make the profile of a process that was killed", command_recover},
     {"gather", "DIRECTORY", "make the profiles of a run that has ended", command_gather},
 };
