@@ -69,9 +69,92 @@ static void who_waits_for_work_is_idle(void **state)
     assert_false(wait_kind_is_idle(WAIT_OTHER));
 }
 
+/* What a runtime or a server waits in, as its symbols are demangled. */
+static const struct machine_case {
+    enum wait_kind kind;
+    const char *function;
+} machines[] = {
+    /* HotSpot 11 to 21 */
+    {WAIT_LOCK, "ObjectMonitor::enter(JavaThread*)"},
+    {WAIT_LOCK, "ObjectMonitor::EnterI(JavaThread*)"},
+    {WAIT_LOCK, "ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)"},
+    {WAIT_CONDITION, "ObjectMonitor::wait(long, bool, JavaThread*)"},
+    {WAIT_CONDITION, "Parker::park(bool, long)"},
+    {WAIT_LOCK, "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire"},
+    {WAIT_IDLE, "Ljava/util/concurrent/ThreadPoolExecutor;::getTask"},
+    /* CPython 3.8 to 3.13 */
+    {WAIT_LOCK, "take_gil"},
+    {WAIT_LOCK, "take_gil.constprop.0"},
+    {WAIT_LOCK, "PyThread_acquire_lock_timed"},
+    {WAIT_LOCK, "_PyMutex_LockTimed"},
+    {WAIT_LOCK, "PyMutex_Lock"},
+    {WAIT_CONDITION, "PyEvent_WaitTimed"},
+    /* PostgreSQL */
+    {WAIT_LOCK, "LWLockAcquire"},
+    {WAIT_LOCK, "LWLockAcquireOrWait"},
+    {WAIT_LOCK, "ProcSleep"},
+    /* InnoDB, of MariaDB 10.6 and later and of MySQL 8; and locks of tables */
+    {WAIT_LOCK, "lock_wait(que_thr_t*)"},
+    {WAIT_LOCK, "lock_wait_suspend_thread(que_thr_t*)"},
+    {WAIT_LOCK, "srw_mutex_impl<true>::wait_and_lock()"},
+    {WAIT_LOCK, "srw_lock_impl<false>::rd_wait()"},
+    {WAIT_LOCK, "ssux_lock_impl<true>::wr_wait(unsigned int)"},
+    {WAIT_LOCK, "sync_array_wait_event(sync_array_t*, sync_cell_t*&)"},
+    {WAIT_LOCK, "TTASEventMutex<GenericPolicy>::wait(char const*, unsigned int, unsigned int)"},
+    {WAIT_LOCK, "MDL_wait::timed_wait(MDL_context_owner*, timespec*, bool, PSI_stage_info_v1 const*)"},
+    /* Go */
+    {WAIT_LOCK, "runtime.futexsleep"},
+    {WAIT_LOCK, "runtime.lock2"},
+    {WAIT_IDLE, "runtime.stopm"},
+    {WAIT_IDLE, "runtime.sysmon"},
+    {WAIT_IDLE, "os/signal.signal_recv"},
+    /* Rust's standard library, by both manglings, and parking_lot */
+    {WAIT_LOCK, "std::sys::sync::mutex::futex::Mutex::lock_contended"},
+    {WAIT_LOCK, "<std::sys::sync::mutex::futex::Mutex>::lock_contended"},
+    {WAIT_LOCK, "std::sys::sync::rwlock::futex::RwLock::write_contended"},
+    {WAIT_LOCK, "std::sys::unix::locks::futex_rwlock::RwLock::read_contended"},
+    {WAIT_LOCK, "parking_lot::raw_mutex::RawMutex::lock_slow"},
+    {WAIT_LOCK, "<parking_lot::raw_rwlock::RawRwLock>::lock_shared_slow"},
+    {WAIT_CONDITION, "std::thread::park"},
+    {WAIT_CONDITION, "std::thread::park_timeout"},
+    {WAIT_CONDITION, "std::sys::sync::condvar::futex::Condvar::wait"},
+    {WAIT_CONDITION, "std::sync::poison::condvar::Condvar::wait_timeout"},
+    {WAIT_CONDITION, "parking_lot::condvar::Condvar::wait_until_internal"},
+    {WAIT_IDLE, "rayon_core::sleep::Sleep::sleep"},
+};
+
+static void runtimes_locks_are_locks(void **state)
+{
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        enum wait_kind kind = WAIT_OTHER;
+        (void)wait_machine_of(machines[i].function, &kind);
+        if (kind != machines[i].kind)
+            fail_msg("%s is %s, not %s", machines[i].function, wait_kind_words[kind],
+                     wait_kind_words[machines[i].kind]);
+    }
+}
+
+static void names_that_look_like_them_are_none(void **state)
+{
+    static const char *const functions[] = {"my_take_gil",
+                                            "my_LWLockAcquire",
+                                            "Journal::lock_wait",
+                                            "futexsleep_of_ours",
+                                            "RwLock::contended",
+                                            "main",
+                                            ""};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        enum wait_kind kind;
+        if (wait_machine_of(functions[i], &kind))
+            fail_msg("%s is %s", functions[i], wait_kind_words[kind]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runtimes_locks_are_locks),
+        cmocka_unit_test(names_that_look_like_them_are_none),
         cmocka_unit_test(stacks_say_what_is_waited_for),
         cmocka_unit_test(who_waits_for_work_is_idle),
     };

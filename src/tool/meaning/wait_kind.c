@@ -210,28 +210,32 @@ static const struct wait_machine {
     {"gomp_mutex_lock*", WAIT_LOCK},
     /* the JVM */
     {"ObjectMonitor::enter*", WAIT_LOCK},
+    {"ObjectMonitor::EnterI*", WAIT_LOCK},
+    {"ObjectMonitor::ReenterI*", WAIT_LOCK},
     {"ObjectMonitor::wait*", WAIT_CONDITION},
     {"ObjectSynchronizer::enter*", WAIT_LOCK},
     {"ObjectSynchronizer::wait*", WAIT_CONDITION},
     {"SharedRuntime::complete_monitor_locking_C*", WAIT_LOCK},
     {"InterpreterRuntime::monitorenter*", WAIT_LOCK},
     {"JVM_MonitorWait*", WAIT_CONDITION},
-    {"Unsafe_Park*", WAIT_CONDITION},
+    {"Unsafe_Park*", WAIT_CONDITION}, /* a lock's and a pool's, where Java functions have names: below */
+    {"Parker::park*", WAIT_CONDITION},
     {"Monitor::wait*", WAIT_IDLE},
     {"MonitorLocker::wait*", WAIT_IDLE},
     {"JVM_Sleep*", WAIT_SLEEP},
     {"JavaThread::sleep*", WAIT_SLEEP},
     {"WatcherThread::sleep*", WAIT_IDLE},
     {"SemaphoreGangTaskDispatcher::*", WAIT_IDLE},
-    {"*java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire*", WAIT_LOCK},
-    {"*java.util.concurrent.locks.AbstractQueuedSynchronizer::acquire*", WAIT_LOCK},
-    {"*java.util.concurrent.ThreadPoolExecutor.getTask*", WAIT_IDLE},
-    {"*java.util.concurrent.ThreadPoolExecutor::getTask*", WAIT_IDLE},
-    {"*java.util.concurrent.ForkJoinPool*awaitWork*", WAIT_IDLE},
+    {"*java?util?concurrent?locks?AbstractQueuedSynchronizer*acquire*", WAIT_LOCK},
+    {"*java?util?concurrent?ThreadPoolExecutor*getTask*", WAIT_IDLE},
+    {"*java?util?concurrent?ForkJoinPool*awaitWork*", WAIT_IDLE},
     /* CPython, Ruby */
     {"take_gil*", WAIT_LOCK},
     {"PyEval_RestoreThread", WAIT_LOCK},
     {"PyThread_acquire_lock*", WAIT_LOCK},
+    {"PyMutex_Lock*", WAIT_LOCK},
+    {"_PyMutex_Lock*", WAIT_LOCK},
+    {"PyEvent_Wait*", WAIT_CONDITION},
     {"pysleep", WAIT_SLEEP},
     {"time_sleep", WAIT_SLEEP},
     {"gvl_acquire*", WAIT_LOCK},
@@ -241,11 +245,18 @@ static const struct wait_machine {
     {"runtime.findrunnable*", WAIT_IDLE},
     {"runtime.stopm", WAIT_IDLE},
     {"runtime.templateThread", WAIT_IDLE},
+    {"runtime.sysmon", WAIT_IDLE},
+    {"os/signal.signal_recv", WAIT_IDLE},
     {"runtime.lock2", WAIT_LOCK},
     {"runtime.semacquire*", WAIT_LOCK},
+    {"runtime.futexsleep", WAIT_LOCK},
     {"*lock_contended*", WAIT_LOCK},
-    {"parking_lot::raw_*lock*_slow*", WAIT_LOCK},
+    {"std::*RwLock*::*_contended*", WAIT_LOCK},
+    {"parking_lot::raw_*ock*_slow*", WAIT_LOCK},
+    {"parking_lot::condvar::*wait*", WAIT_CONDITION},
+    {"std::*Condvar*::wait*", WAIT_CONDITION},
     {"std::thread::park*", WAIT_CONDITION},
+    {"rayon_core::sleep::Sleep::sleep*", WAIT_IDLE},
     {"std::thread::sleep*", WAIT_SLEEP},
     {"tokio::*::park*", WAIT_IDLE},
     /* PostgreSQL */
@@ -263,6 +274,9 @@ static const struct wait_machine {
     {"WaitEventSetWait*", WAIT_IDLE},
     /* MySQL, MariaDB */
     {"lock_wait*", WAIT_LOCK},
+    {"sync_array_wait_event*", WAIT_LOCK},
+    {"TTASEventMutex<*>::wait*", WAIT_LOCK},
+    {"MDL_wait::timed_wait*", WAIT_LOCK},
     {"srw_lock*::*wait*", WAIT_LOCK},
     {"srw_mutex*::wait*", WAIT_LOCK},
     {"ssux_lock*::*wait*", WAIT_LOCK},
@@ -272,6 +286,7 @@ static const struct wait_machine {
 
 bool wait_machine_of(const char *function, enum wait_kind *ret)
 {
+    function += *function == '<'; /* <std::sync::Mutex>::lock, as Rust's newer mangling has it */
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
         if (name_match(machines[i].pattern, function)) {
             *ret = machines[i].kind;
