@@ -108,7 +108,7 @@ _wallprof_arguments() { # COMMAND
     view,-*) _wallprof_words '--output --print --serve --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
     merge,*) _wallprof_merge_value || _wallprof_files .store .pb.gz .pb ;;
-    export,-*) _wallprof_export_value || _wallprof_words '--output --format --verbose --help' ;;
+    export,-*) _wallprof_export_value || _wallprof_words '--output --format --waits --verbose --help' ;;
     recover,-*) _wallprof_export_value || _wallprof_words '--output --keep --help' ;;
     gather,-*) _wallprof_words '--merge --lock --pid --status --also --help' ;;
     mcp,-*) _wallprof_words '--help' ;;

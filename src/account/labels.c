@@ -28,8 +28,8 @@ _Static_assert(LABELS_MAX < 1 << TOKEN_LABEL_BITS, "a token has room for a label
 
 bool labels_is_reserved(const char *key)
 {
-    static const char *const reserved[] = {"thread", "thread_id", "process",
-                                           "pid",    "rank",      "end_timestamp_ns"};
+    static const char *const reserved[] = {"thread", "thread_id", "process",         "pid",
+                                           "rank",   "wait",      "end_timestamp_ns"};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         if (strcmp(key, reserved[i]) == 0)
             return true;

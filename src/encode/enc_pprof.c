@@ -90,13 +90,21 @@ static void add_stack(struct pprof_writer *writer, const struct tree *tree, aren
     }
 }
 
-/* end_utc_ns: the time of the sample; 0 for none. changes: NULL without. */
-static void emit_sample(struct pprof_writer *writer, const struct tree *tree, arena_ref node,
-                        const struct values *self, const struct thread_record *thread, uint64_t end_utc_ns,
-                        struct pprof_changes *changes)
+/* A node that has samples: one, or one for the time that was waited and one for the rest. */
+struct emitted_node {
+    const struct tree *tree;
+    arena_ref node;
+    const struct thread_record *thread;
+    uint64_t end_utc_ns;           /* the time of the sample; 0 for none */
+    struct pprof_changes *changes; /* NULL without; they stand in one sample of the node */
+};
+
+/* wait: the word for what was waited for; NULL for none. */
+static void emit_sample(struct pprof_writer *writer, struct emitted_node *of, const struct values *self,
+                        const char *wait)
 {
     protobuf_clear(&writer->part);
-    add_stack(writer, tree, node);
+    add_stack(writer, of->tree, of->node);
     protobuf_message(&writer->message, SAMPLE_LOCATION_ID, &writer->part);
     protobuf_clear(&writer->part);
     protobuf_varint(&writer->part, self->samples);
@@ -106,15 +114,31 @@ static void emit_sample(struct pprof_writer *writer, const struct tree *tree, ar
         protobuf_varint(&writer->part, self->rundelay_ns);
     protobuf_varint(&writer->part, tree_wall_ns(self));
     protobuf_message(&writer->message, SAMPLE_VALUE, &writer->part);
-    add_labels(writer, thread);
-    add_label_frames(writer, tree, node);
-    if (end_utc_ns)
-        add_label(writer, "end_timestamp_ns", NULL, end_utc_ns, "nanoseconds");
-    if (changes)
-        pprof_changes_write(changes, tree, node, &writer->part);
-    if (changes && writer->part.used > 0)
+    add_labels(writer, of->thread);
+    if (wait)
+        add_label(writer, "wait", wait, 0, NULL);
+    add_label_frames(writer, of->tree, of->node);
+    if (of->end_utc_ns)
+        add_label(writer, "end_timestamp_ns", NULL, of->end_utc_ns, "nanoseconds");
+    if (of->changes)
+        pprof_changes_write(of->changes, of->tree, of->node, &writer->part);
+    if (of->changes && writer->part.used > 0)
         protobuf_message(&writer->message, SAMPLE_CHANGES, &writer->part);
+    of->changes = NULL;
     pprof_emit(writer, PROFILE_SAMPLE);
+}
+
+static void emit_node(struct pprof_writer *writer, struct emitted_node of, const struct values *self)
+{
+    const struct waits *waits = writer->profile->waits;
+    const char *wait = waits && self->blocked_ns > 0 ? waits->word(waits, of.tree, of.node) : NULL;
+    struct values rest = *self;
+    if (!wait)
+        return emit_sample(writer, &of, self, NULL);
+    const struct values waited = tree_take_waited(&rest);
+    if (tree_has_weight(&rest))
+        emit_sample(writer, &of, &rest, NULL);
+    emit_sample(writer, &of, &waited, wait);
 }
 
 static void emit_tree(struct pprof_writer *writer, const struct tree *tree, arena_ref root,
@@ -124,7 +148,7 @@ static void emit_tree(struct pprof_writer *writer, const struct tree *tree, aren
     for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
         const struct values *self = &tree_node(tree, node)->self;
         if (tree_has_weight(self))
-            emit_sample(writer, tree, node, self, thread, 0, &changes);
+            emit_node(writer, (struct emitted_node){tree, node, thread, 0, &changes}, self);
         else
             pprof_changes_pass(&changes, tree, node);
     }
@@ -139,8 +163,9 @@ static void emit_timed(void *context, arena_ref node, const struct values *value
 {
     const struct timed_group *group = context;
     if (tree_has_weight(values))
-        emit_sample(group->writer, group->writer->profile->tree, node, values, group->thread, end_utc_ns,
-                    NULL);
+        emit_node(group->writer,
+                  (struct emitted_node){group->writer->profile->tree, node, group->thread, end_utc_ns, NULL},
+                  values);
 }
 
 static int emit_group(struct pprof_writer *writer, const struct thread_groups *groups, size_t first,

@@ -80,6 +80,14 @@ struct counters {
     uint64_t handler_cpu_ns;  /* estimate: of the program's threads in our handler */
 };
 
+/*
+ * What a thread waits for at a node of a tree whose locations are the profile's, in a word such as "lock";
+ * NULL: it is not known. Only the tool tells waits apart (tool/meaning).
+ */
+struct waits {
+    const char *(*word)(const struct waits *waits, const struct tree *tree, arena_ref node);
+};
+
 struct profile {
     const struct arena *arena;
     const struct tree *tree;
@@ -95,7 +103,9 @@ struct profile {
     bool has_rundelay; /* the kernel has told how long threads waited for a CPU; else that is blocked time */
     uint64_t throttled_count, throttled_ns; /* by a CPU quota of its cgroup */
     bool has_timed_samples;                 /* pprof has a sample for each record of the timeline */
-    uint64_t start_utc_ns;                  /* since the epoch */
+    bool has_wait_frames;                   /* folded stacks end in what is waited for, such as (lock) */
+    const struct waits *waits; /* pprof says what is waited for; NULL: it does not, as nobody knows */
+    uint64_t start_utc_ns;     /* since the epoch */
     uint64_t duration_ns;
     uint64_t period_ns; /* between ticks, as requested */
     uint32_t threads_per_tick;

@@ -91,6 +91,18 @@ static inline void tree_add_values(struct values *to, const struct values *from)
     to->blocked_ns += from->blocked_ns;
 }
 
+/* Takes from the values what was waited for anything but a CPU, and returns it. The number of samples stays
+ * with the longer part. */
+static inline struct values tree_take_waited(struct values *values)
+{
+    bool is_mostly_waited = values->blocked_ns > values->cpu_ns + values->rundelay_ns;
+    const struct values waited = {.samples = is_mostly_waited ? values->samples : 0,
+                                  .blocked_ns = values->blocked_ns};
+    values->samples -= waited.samples;
+    values->blocked_ns = 0;
+    return waited;
+}
+
 static inline bool tree_has_weight(const struct values *values)
 {
     return values->samples || tree_wall_ns(values);

@@ -91,6 +91,23 @@ PPROF_BINARY_PATH='' "$PPROF" -list=outer_work -source_path="$TMP" "$TMP/cpp.pb.
     fail "pprof -list: $(cat "$TMP/err")"
 grep -q 'sink = sink + inlined_sum(10000);' "$TMP/list" || fail "pprof -list shows no source: $(head -n 20 "$TMP/list")"
 
+# The kinds of waits are a label, also after the file was read and written again.
+check_waits() { # FILE
+    run_pprof -tags -unit=ns "$1" >"$TMP/tags" 2>/dev/null || fail "pprof -tags cannot read $1"
+    assert_equal "kinds of waits in $1" \
+        "$(sed -n '/^ *wait:/,/^$/s/.*): \(child\|sleep\)$/\1/p' "$TMP/tags" | sort | tr '\n' ' ')" "child sleep "
+    run_pprof -traces -tagfocus=wait=sleep "$1" >"$TMP/traces" 2>/dev/null || fail "pprof -tagfocus cannot read $1"
+    grep -q nanosleep "$TMP/traces" || fail "nothing sleeps in $1: $(cat "$TMP/traces")"
+    if grep -q outer_work "$TMP/traces"; then
+        fail "work is said to be sleep in $1"
+    fi
+}
+check_waits "$TMP/cpp.pb.gz"
+"$tool" export "$TMP/cpp.pb.gz" -o "$TMP/again.pb.gz" || fail "the pprof file cannot be written again"
+check_waits "$TMP/again.pb.gz"
+"$tool" export --waits "$TMP/cpp.store" -f folded -o "$TMP/waits" || fail "folded stacks cannot be written with waits"
+grep -q 'nanosleep[^;]*;(sleep) [0-9]*$' "$TMP/waits" || fail "no folded stack ends in (sleep)"
+
 fetch() { # PATH WORD
     "$PYTHON" - "http://127.0.0.1:$port$1" "$2" <<'END' || fail "pprof's page $1 lacks $2"
 import sys, time, urllib.error, urllib.request

@@ -86,7 +86,7 @@ print(*[row["flat"]["wall_ns"] for row in json.load(sys.stdin)["rows"] if row["n
     done
 done
 run_pprof -tags "$TMP/default.pb.gz" 2>/dev/null | awk '/^ *[a-z_]+: Total/ { print $1 }' | tr -d '\n' >"$TMP/tags"
-assert_equal "pprof's tags" "$(cat "$TMP/tags")" "phase:role:thread:thread_id:"
+assert_equal "pprof's tags" "$(cat "$TMP/tags")" "phase:role:thread:thread_id:wait:"
 for option in "" "-b function" "-b line"; do
     # shellcheck disable=SC2086 # options, or none
     ! "$BUILD/wallprof" top -n 0 -w 0 $option "$TMP/default.store" | grep -F "phase=" ||
@@ -156,6 +156,7 @@ thread_id: NULL
 process: NULL
 pid: NULL
 rank: NULL
+wait: NULL
 end_timestamp_ns: NULL
 push nothing: no label
 push what is no label: no label
@@ -179,7 +180,7 @@ check_profile "$TMP/misuse.pb.gz" --main="$program"
 # ---- without us ----
 
 bare_run "$program" misuse >"$TMP/bare" || fail "bare, target_labels misuse ended with status $?"
-sed 's/: \(a token\|no label\|full\|not there\|not recorded\)$/: 0/; s/^\(.*key.*\|.*value.*\|thread.*\|process\|pid\|rank\|end_timestamp_ns\): 0$/\1: NULL/; s/: all$/: none/' \
+sed 's/: \(a token\|no label\|full\|not there\|not recorded\)$/: 0/; s/^\(.*key.*\|.*value.*\|thread.*\|process\|pid\|rank\|wait\|end_timestamp_ns\): 0$/\1: NULL/; s/: all$/: none/' \
     "$TMP/wanted" >"$TMP/wanted.bare"
 diff "$TMP/wanted.bare" "$TMP/bare" || fail "without the library calls do something"
 bare_run "$program" work 20 >/dev/null || fail "bare, target_labels work ended with status $?"

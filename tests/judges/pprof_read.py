@@ -480,6 +480,7 @@ def check_labels(profile, wanted, is_full):
         require(ours == expected or is_merged, f"11: sample {number} has the labels {keys}, not {sorted(expected)}")
         for label in sample.label:
             check_label(profile, label, f"sample {number}")
+        require("wait" not in keys or not sample.value[CPU], f"11: sample {number} has CPU time in a wait")
 
 
 def check_label(profile, label, where):

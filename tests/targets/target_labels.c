@@ -191,8 +191,8 @@ static void say_label(const char *what, const wallprof_label_t *label)
 
 static void misuse_texts(void)
 {
-    static const char *const reserved[] = {"thread", "thread_id", "process",
-                                           "pid",    "rank",      "end_timestamp_ns"};
+    static const char *const reserved[] = {"thread", "thread_id", "process",         "pid",
+                                           "rank",   "wait",      "end_timestamp_ns"};
     char long_text[300];
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
@@ -203,7 +203,7 @@ static void misuse_texts(void)
     say_label("a key with =", wallprof_label("a=b", "v"));
     say_label("a long key", wallprof_label(long_text, "v"));
     say_label("a long value", wallprof_label("k", long_text));
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         say_label(reserved[i], wallprof_label(reserved[i], "v"));
     CHECK(wallprof_label("k", "v") == wallprof_label("k", "v"));
 }

@@ -71,17 +71,10 @@ static void what_cannot_be_a_label_is_refused(void **state)
     static const struct {
         const char *key, *value;
         int error;
-    } cases[] = {{NULL, "v", -EINVAL},
-                 {"", "v", -EINVAL},
-                 {"k", NULL, -EINVAL},
-                 {"k", "", -EINVAL},
-                 {"a=b", "v", -EINVAL},
-                 {"pid", "v", -EINVAL},
-                 {"rank", "v", -EINVAL},
-                 {"thread", "v", -EINVAL},
-                 {"thread_id", "v", -EINVAL},
-                 {"process", "v", -EINVAL},
-                 {"end_timestamp_ns", "1", -EINVAL}};
+    } cases[] = {{NULL, "v", -EINVAL},        {"", "v", -EINVAL},        {"k", NULL, -EINVAL},
+                 {"k", "", -EINVAL},          {"a=b", "v", -EINVAL},     {"pid", "v", -EINVAL},
+                 {"rank", "v", -EINVAL},      {"wait", "v", -EINVAL},    {"thread", "v", -EINVAL},
+                 {"thread_id", "v", -EINVAL}, {"process", "v", -EINVAL}, {"end_timestamp_ns", "1", -EINVAL}};
     struct label_table *labels = *state;
     const struct wallprof_label_t *ret = NULL;
     char text[LABELS_VALUE_BYTES + 1] = "";

@@ -6,12 +6,15 @@
  * line. Then that tree is walked with the names from the root to the present node as one text. Milliseconds
  * are rounded on the running sum: a stack is off by less than 1 ms, and the file by less than 0.5 ms.
  *
+ * With has_wait_frames the time that is waited at a node is below it, in a frame such as (lock).
+ *
  * Source: the input of Gregg's flamegraph.pl. docs/formats.md has what its readers make of it.
  */
 #include "formats.h"
 #include "base/clock.h"
 #include "base/intern_table.h"
 #include "base/string_table.h"
+#include "tool/meaning/wait_words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,6 +41,7 @@ struct folded_writer {
     char *text;                 /* the names from the root to the present node */
     size_t text_bytes;          /* that it has room for */
     uint64_t passed_ns;         /* the sum of all stacks up to here */
+    struct wait_words waits;    /* only with has_wait_frames */
     bool failed;
 };
 
@@ -138,6 +142,21 @@ static bool reserve_depth(struct folded_writer *writer, uint32_t depth)
     return !writer->failed;
 }
 
+static void add_time(struct folded_writer *writer, uint32_t stack, arena_ref node)
+{
+    struct values self = tree_node(writer->profile->tree, node)->self;
+    const char *word = writer->profile->has_wait_frames && self.blocked_ns
+                           ? writer->waits.waits.word(&writer->waits.waits, writer->profile->tree, node)
+                           : NULL;
+    char frame[32];
+    if (word) {
+        snprintf(frame, sizeof frame, "(%s)", word);
+        uint64_t waited_ns = tree_take_waited(&self).blocked_ns;
+        stack_at(writer, callee_of(writer, stack, intern(writer, frame)))->wall_ns += waited_ns;
+    }
+    stack_at(writer, stack)->wall_ns += tree_wall_ns(&self);
+}
+
 static void add_tree(struct folded_writer *writer, arena_ref root)
 {
     const struct tree *tree = writer->profile->tree;
@@ -153,7 +172,7 @@ static void add_tree(struct folded_writer *writer, arena_ref root)
         if (!reserve_depth(writer, node->depth))
             return;
         uint32_t stack = callee_at(writer, writer->at_depth[node->depth - 1], node->location);
-        stack_at(writer, stack)->wall_ns += tree_wall_ns(&node->self);
+        add_time(writer, stack, ref);
         writer->at_depth[node->depth] = stack;
     }
 }
@@ -228,11 +247,14 @@ int enc_folded_write(const struct profile *profile, struct sink *sink)
     string_table_init(&writer.names);
     writer.name_of_function = scratch_alloc(function_bytes);
     int status = intern_table_init(&writer.stacks, sizeof(struct folded_stack), STACK_KEY_BYTES);
+    if (status == 0 && profile->has_wait_frames)
+        status = wait_words_init(&writer.waits, profile);
     if (status == 0)
         status = writer.name_of_function ? write_all(&writer) : -ENOMEM;
     scratch_free(writer.text, writer.text_bytes);
     scratch_free(writer.at_depth, writer.depth_bytes);
     scratch_free(writer.name_of_function, function_bytes);
+    wait_words_deinit(&writer.waits);
     intern_table_deinit(&writer.stacks);
     string_table_deinit(&writer.names);
     return status;

@@ -1,22 +1,13 @@
 #include "meaning.h"
 #include "code_owner.h"
-#include "base/smaller.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a function, and of a file, whatever stack it is on. */
 struct meaning_of_function {
     uint8_t machine; /* 1 + enum wait_kind; 0 for none */
     bool is_of_language;
-};
-
-struct making {
-    const struct profile *profile;
-    struct meaning_of_function *functions; /* by index */
-    uint8_t *owners;                       /* enum code_owner, by location index */
-    struct meaning_of_node *nodes;
 };
 
 /* ---- functions and locations ---- */
@@ -34,37 +25,55 @@ static enum code_owner owner_of(const struct profile *profile, const struct loca
     return code_owner_of_file(profile_code_path(profile, location), module && module->is_main);
 }
 
-static void know_functions(struct making *making)
+static void know_functions(const struct meaning_names *names)
 {
-    const struct symbols *symbols = making->profile->symbols;
+    const struct symbols *symbols = names->profile->symbols;
     for (uint32_t i = 0; i < symbols->function_count; i++) {
         const char *name = symbols->functions[i].name;
         enum wait_kind kind;
-        making->functions[i].machine = wait_machine_of(name, &kind) ? 1 + kind : 0;
-        making->functions[i].is_of_language = code_owner_is_of_language(name);
+        names->functions[i].machine = wait_machine_of(name, &kind) ? 1 + kind : 0;
+        names->functions[i].is_of_language = code_owner_is_of_language(name);
     }
 }
 
-static void know_locations(struct making *making)
+static void know_locations(const struct meaning_names *names)
 {
-    const struct tree *tree = making->profile->tree;
+    const struct tree *tree = names->profile->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
-        making->owners[location->index] = (uint8_t)owner_of(making->profile, location);
+        names->owners[location->index] = (uint8_t)owner_of(names->profile, location);
     }
 }
 
-/* ---- nodes ---- */
-
-enum wait_kind meaning_guess_wait(const struct profile *profile, arena_ref node)
+int meaning_names_init(struct meaning_names *names, const struct profile *profile)
 {
-    const struct tree *tree = profile->tree;
+    names->profile = profile;
+    names->functions = calloc((size_t)profile->symbols->function_count + 1, sizeof *names->functions);
+    names->owners = calloc((size_t)profile->symbols->location_count + 1, sizeof *names->owners);
+    if (!names->functions || !names->owners)
+        return -ENOMEM;
+    know_functions(names);
+    know_locations(names);
+    return 0;
+}
+
+void meaning_names_deinit(struct meaning_names *names)
+{
+    free(names->functions);
+    free(names->owners);
+    *names = (struct meaning_names){0};
+}
+
+/* ---- waits ---- */
+
+static enum wait_kind guess_wait(const struct profile *profile, const struct tree *tree, arena_ref node)
+{
     const struct symbols *symbols = profile->symbols;
     struct wait_guess guess = {0};
     bool goes_on = true;
     for (; goes_on && tree_node(tree, node)->parent; node = tree_node(tree, node)->parent) {
         uint32_t count;
-        const struct location *location = tree_location_at(tree, tree_node(tree, node)->location);
+        const struct location *location = tree_location_at(profile->tree, tree_node(tree, node)->location);
         const struct symbol_frame *frames = symbols_frames(symbols, location->index, &count);
         for (uint32_t i = 0; goes_on && i < count; i++)
             goes_on = wait_guess_add(&guess, symbols->functions[frames[i].function].name);
@@ -72,13 +81,64 @@ enum wait_kind meaning_guess_wait(const struct profile *profile, arena_ref node)
     return guess.kind;
 }
 
+enum wait_kind meaning_guess_wait(const struct profile *profile, arena_ref node)
+{
+    return guess_wait(profile, profile->tree, node);
+}
+
+static enum wait_kind wait_of_pseudo(const struct location *location)
+{
+    return location->pseudo == 1 + PSEUDO_STOPPED ? WAIT_STOPPED : WAIT_UNSEEN;
+}
+
+/* machine: of the outermost one around it, as of a function. depth: functions of the user's around that, or
+ * all. */
+static enum wait_kind wait_of(const struct meaning_names *names, const struct tree *tree, arena_ref node,
+                              uint8_t machine, uint32_t depth)
+{
+    enum wait_kind kind = machine ? (enum wait_kind)(machine - 1) : guess_wait(names->profile, tree, node);
+    return wait_kind_is_for_work(kind, depth <= MEANING_IDLE_DEPTH) ? WAIT_IDLE : kind;
+}
+
+enum wait_kind meaning_wait_at(const struct meaning_names *names, const struct tree *tree, arena_ref node)
+{
+    const struct symbols *symbols = names->profile->symbols;
+    uint8_t machine = 0;
+    uint32_t depth = 0;
+    if (!tree_node(tree, node)->parent)
+        return WAIT_UNSEEN;
+    const struct location *innermost =
+        tree_location_at(names->profile->tree, tree_node(tree, node)->location);
+    if (innermost->pseudo)
+        return wait_of_pseudo(innermost);
+    for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent) {
+        uint32_t count,
+            location = tree_location_at(names->profile->tree, tree_node(tree, at)->location)->index;
+        const struct symbol_frame *frames = symbols_frames(symbols, location, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const struct meaning_of_function *known = &names->functions[frames[i].function];
+            machine = known->machine ? known->machine : machine;
+            depth += !known->is_of_language && names->owners[location] == OWNER_USER;
+            depth = known->machine ? 0 : depth;
+        }
+    }
+    return wait_of(names, tree, node, machine, depth);
+}
+
+/* ---- nodes ---- */
+
+struct making {
+    const struct meaning_names *names;
+    struct meaning_of_node *nodes;
+};
+
 /* One more frame inwards. A frame of the user's replaces any other; one of a library replaces none of the
  * user's. */
 static void enter_frame(const struct making *making, struct meaning_of_node *node, uint32_t frame,
                         enum code_owner owner)
 {
     const struct meaning_of_function *known =
-        &making->functions[making->profile->symbols->frames[frame].function];
+        &making->names->functions[making->names->profile->symbols->frames[frame].function];
     if (known->machine && !node->machine) {
         node->machine = known->machine;
         if (!node->frame || node->owner == OWNER_RUNTIME) /* nobody around it says more */
@@ -96,17 +156,9 @@ static void enter_frame(const struct making *making, struct meaning_of_node *nod
     node->owner = (uint8_t)owner;
 }
 
-static enum wait_kind wait_of(const struct making *making, arena_ref node,
-                              const struct meaning_of_node *known)
+static void enter_node(const struct making *making, arena_ref ref)
 {
-    enum wait_kind kind =
-        known->machine ? (enum wait_kind)(known->machine - 1) : meaning_guess_wait(making->profile, node);
-    return wait_kind_is_for_work(kind, known->depth <= MEANING_IDLE_DEPTH) ? WAIT_IDLE : kind;
-}
-
-static void enter_node(struct making *making, arena_ref ref)
-{
-    const struct tree *tree = making->profile->tree;
+    const struct tree *tree = making->names->profile->tree;
     const struct tree_node *node = tree_node(tree, ref);
     struct meaning_of_node *known = &making->nodes[tree_node_index(ref)];
     if (!node->parent) /* a root */
@@ -115,40 +167,34 @@ static void enter_node(struct making *making, arena_ref ref)
     const struct location *location = tree_location_at(tree, node->location);
     if (tree_is_label(location))
         return;
-    const struct symbols *symbols = making->profile->symbols;
+    const struct symbols *symbols = making->names->profile->symbols;
     for (uint32_t i = symbols->first_frame[location->index + 1]; i-- > symbols->first_frame[location->index];)
-        enter_frame(making, known, i, making->owners[location->index]);
-    known->wait = (uint8_t)(location->pseudo == 1 + PSEUDO_STOPPED ? WAIT_STOPPED
-                            : location->pseudo                     ? WAIT_UNSEEN
-                                                                   : wait_of(making, ref, known));
+        enter_frame(making, known, i, making->names->owners[location->index]);
+    known->wait =
+        (uint8_t)(location->pseudo ? wait_of_pseudo(location)
+                                   : wait_of(making->names, tree, ref, known->machine, known->depth));
 }
 
-static bool fill(struct making *making)
+static void enter_nodes(const struct making *making)
 {
-    const struct tree *tree = making->profile->tree;
-    const struct symbols *symbols = making->profile->symbols;
-    making->functions = calloc((size_t)symbols->function_count + 1, sizeof *making->functions);
-    making->owners = calloc((size_t)symbols->location_count + 1, sizeof *making->owners);
-    if (!making->functions || !making->owners || !making->nodes)
-        return false;
-    know_functions(making);
-    know_locations(making);
+    const struct tree *tree = making->names->profile->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = root; node; node = tree_next(tree, root, node))
             enter_node(making, node);
     }
-    return true;
 }
 
 int meaning_init(struct meaning *meaning, const struct profile *profile)
 {
     size_t count = tree_node_index((arena_ref)(profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1;
-    struct making making = {.profile = profile, .nodes = calloc(count, sizeof *making.nodes)};
-    bool is_filled = fill(&making);
-    free(making.functions);
-    free(making.owners);
-    meaning->nodes = making.nodes;
-    return is_filled ? 0 : -ENOMEM;
+    struct meaning_names names;
+    int status = meaning_names_init(&names, profile);
+    meaning->nodes = calloc(count, sizeof *meaning->nodes);
+    status = meaning->nodes ? status : -ENOMEM;
+    if (status == 0)
+        enter_nodes(&(struct making){&names, meaning->nodes});
+    meaning_names_deinit(&names);
+    return status;
 }
 
 void meaning_deinit(struct meaning *meaning)
@@ -160,9 +206,7 @@ void meaning_deinit(struct meaning *meaning)
 struct values meaning_shown(const struct meaning *meaning, const struct tree *tree, arena_ref node)
 {
     struct values self = tree_node(tree, node)->self;
-    if (meaning->nodes[tree_node_index(node)].wait != WAIT_IDLE)
-        return self;
-    self.blocked_ns = 0;
-    self.samples = tree_wall_ns(&self) ? self.samples : 0;
+    if (meaning->nodes[tree_node_index(node)].wait == WAIT_IDLE)
+        (void)tree_take_waited(&self);
     return self;
 }

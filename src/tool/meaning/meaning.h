@@ -21,6 +21,21 @@
 
 enum { MEANING_IDLE_DEPTH = 2 };
 
+/* What is known of a profile's functions and locations, whatever stack they are on. */
+struct meaning_names {
+    const struct profile *profile;
+    struct meaning_of_function *functions; /* owned; by index */
+    uint8_t *owners;                       /* owned; enum code_owner, by location index */
+};
+
+/* 0 or -ENOMEM; deinit in any case. The profile has symbols. */
+int meaning_names_init(struct meaning_names *names, const struct profile *profile);
+void meaning_names_deinit(struct meaning_names *names);
+
+/* What is waited for at a node: of the profile's tree, or of one that was merged from its threads. Takes time
+ * in proportion to the node's depth. */
+enum wait_kind meaning_wait_at(const struct meaning_names *names, const struct tree *tree, arena_ref node);
+
 struct meaning_of_node {
     uint32_t frame;  /* 1 + index into symbols->frames of the user's function; 0 for none, as below a label */
     uint8_t wait;    /* enum wait_kind: of the time that is waited at the node itself */

@@ -4,7 +4,7 @@
 #include "push_profile.h"
 #include "tool/io/file_bytes.h"
 #include "tool/io/output_file.h"
-#include "encode/format.h"
+#include "tool/formats/formats.h"
 #include "encode/pprof_fields.h"
 #include "tool/read/store_names.h"
 #include "base/protobuf_read.h"
@@ -91,7 +91,7 @@ static int compress_and_read(struct push_profile *profile, const struct profile 
     struct sink *sink = sink_create_on(fd, SINK_GZIP);
     int status = sink ? 0 : -ENOMEM;
     if (sink && from)
-        status = format_write(FORMAT_PPROF, from, sink);
+        status = formats_write(FORMAT_PPROF, from, sink);
     else if (sink)
         sink_write(sink, bytes->bytes, bytes->count);
     int written = sink ? sink_commit(sink) : 0;
