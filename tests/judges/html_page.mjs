@@ -360,6 +360,65 @@ async function runningAndBlockedDiffer() {
   await close('small', page);
 }
 
+const colourIn = (page, name) => frame(page, name).evaluate((element) => element.style.getPropertyValue('--colour'));
+
+async function coloursSayWhatTimeIsSpentOn() {
+  const page = await open('waits');
+  equal('colours at first', await page.inputValue('#colour'), 'time');
+  equal('the legend', (await page.locator('#legend li').allTextContents()).map(plain).join(), 'lock 400.0 ms,running 300.0 ms,file 300.0 ms');
+  equal('colour of a lock', await colourIn(page, 'pthread_mutex_lock'), 'var(--spent-lock)');
+  equal('colours of what waits and runs', await colourIn(page, 'append'),
+        'linear-gradient(to right, var(--spent-lock) 0.0% 40.0%, var(--spent-running) 40.0% 70.0%, var(--spent-file) 70.0% 100.0%)');
+  await frame(page, 'fsync').hover();
+  equal('in words', await textOf(page, '#spent'), 'file 60.00 %, running 40.00 %');
+  for (const [name, colour] of [['pthread_mutex_lock', 'lock'], ['append', 'running']]) {
+    check(`a stripe of ${name} is seen`, (await colourOf(page, `#legend .spent-${colour}`, 'backgroundColor')) !== 'rgba(0, 0, 0, 0)');
+  }
+  await page.selectOption('#colour', 'module');
+  equal('modules have their own colours', await colourIn(page, 'append'), '');
+  equal('the legend of modules', (await page.locator('#legend li').allTextContents()).join(), 'libc.so.6,app');
+  await close('waits', page);
+}
+
+/* Idle time is hidden until somebody wants it. */
+async function idleTimeIsHidden() {
+  const page = await open('waits');
+  const line = 'Hidden: 3.000 s, 75.00 % of Wall clock, in which threads wait for work.';
+  equal('how much', await textOf(page, '#hidden'), line);
+  equal('what is shown of it', await page.getAttribute('#total-wall', 'value'), '1000000000');
+  equal('off-CPU time', await page.getAttribute('#total-offcpu', 'value'), '700000000');
+  equal('samples', await page.getAttribute('#total-samples', 'value'), '100');
+  equal('width of serve', await widthOf(page, 'serve'), '100%');
+  equal('frames of the pool', await frame(page, 'pop').count(), 0);
+  await tableIsOf(page, 'Wall clock: 4 of 4', ' functions');
+  await checkAccess('idle time hidden', page);
+  await page.selectOption('#thread', 'each');
+  equal('threads that are not idle', (await page.locator('.frame[aria-level="2"]').allTextContents()).join(), 'app (5001)');
+  await page.selectOption('#thread', {label: 'pool (5002)'});
+  equal('of one idle thread', await textOf(page, '#hidden'), 'Hidden: 1.500 s, 100.00 % of Wall clock, in which threads wait for work.');
+  equal('nothing is left of it', await page.getAttribute('#total-wall', 'value'), '0');
+  await page.selectOption('#thread', 'all');
+  await frame(page, 'append').click();
+  await page.focus('#idle');
+  await press(page, 'Space');
+  equal('nothing is hidden', await textOf(page, '#hidden'), '');
+  equal('all of it', await page.getAttribute('#total-wall', 'value'), String(totalsOf('waits').wall));
+  equal('the link', JSON.stringify(await stateOf(page)), '{"zoom":"2","idle":"shown"}');
+  check('the zoom stays', (await textOf(page, '#zoomed')).startsWith('Zoomed to append'));
+  await press(page, 'Escape');
+  equal('Escape shows all', await textOf(page, '#zoomed'), '');
+  equal('width of serve among all', await widthOf(page, 'serve'), '25%');
+  equal('colour of the pool', await colourIn(page, 'pop'), 'var(--spent-idle)');
+  await checkAccess('idle time shown', page);
+  await page.check('#event-cpu', {force: true});
+  await page.uncheck('#idle');
+  equal('no CPU time is idle', await textOf(page, '#hidden'), '');
+  await close('waits', page);
+  const linked = await open('waits', '#idle=shown&event=samples');
+  equal('by a link', await linked.getAttribute('#total-samples', 'value'), String(totalsOf('waits').samples));
+  await close('waits', linked);
+}
+
 async function aNarrowWindowWillDo() {
   const page = await open('small', '', {viewport: {width: 340, height: 640}});
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -462,7 +521,7 @@ for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, threadsCanBeTold, flamesAreUpsideDown,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
-                    runningAndBlockedDiffer, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick,
+                    runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {
   await test().catch((error) => complain(`${test.name}: ${error.stack}`));
   console.log(`${failures ? '   ' : 'ok '} ${test.name}`);

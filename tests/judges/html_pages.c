@@ -2,7 +2,8 @@
  * html_pages DIRECTORY: writes profiles made by hand as pages, for a browser to open, and as pprof files.
  *
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
- * huge: times beyond what a double holds. deep: one stack of 20,000 frames.
+ * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
+ * pool.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
@@ -162,6 +163,38 @@ static void write_deep(void)
     finish("deep", &fake);
 }
 
+/* Times in ms. */
+static void weigh_wait(struct fake_profile *fake, arena_ref caller, arena_ref location, uint64_t samples,
+                       uint64_t cpu_ms, uint64_t waited_ms)
+{
+    fake_profile_weigh(fake, fake_profile_node(fake, caller, location), samples, cpu_ms * 1000000,
+                       waited_ms * 1000000);
+}
+
+static void write_waits(void)
+{
+    struct fake_profile fake;
+    fake_profile_init(&fake, 1 << 20);
+    arena_ref app = fake_profile_module(&fake, "/opt/bin/app"),
+              library = fake_profile_module(&fake, "/usr/lib/libc.so.6");
+    arena_ref in_serve = fake_profile_plain(&fake, app, "serve"),
+              in_append = fake_profile_plain(&fake, app, "append"),
+              in_lock = fake_profile_plain(&fake, library, "pthread_mutex_lock"),
+              in_sync = fake_profile_plain(&fake, library, "fsync"),
+              in_pop = fake_profile_plain(&fake, app, "pop"),
+              in_wait = fake_profile_plain(&fake, library, "pthread_cond_wait");
+    arena_ref serve = fake_profile_node(&fake, fake_profile_thread(&fake, 5001, "app"), in_serve);
+    arena_ref append = fake_profile_node(&fake, serve, in_append);
+    weigh_wait(&fake, serve, in_append, 10, 100, 0);
+    weigh_wait(&fake, append, in_lock, 40, 0, 400);
+    weigh_wait(&fake, append, in_sync, 50, 200, 300);
+    for (int32_t tid = 5002; tid <= 5003; tid++) {
+        arena_ref root = fake_profile_thread(&fake, tid, "pool");
+        weigh_wait(&fake, fake_profile_node(&fake, root, in_pop), in_wait, 2, 0, 1500);
+    }
+    finish("waits", &fake);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2 || chdir(argv[1]) < 0) {
@@ -173,5 +206,6 @@ int main(int argc, char **argv)
     write_large();
     write_huge();
     write_deep();
+    write_waits();
     return 0;
 }

@@ -3,7 +3,7 @@
 .json.gz (Firefox) and .store, and what TOOL top says of the store.
 
 pprof's file is the measure, by thread and stack of names, and of that by function, itself and cumulative. To the
-nanosecond: callgrind (its threads are by name), the page's data, top. Folded is wall time in milliseconds, each stack
+nanosecond: callgrind (its threads are by name), the page's data, top. What is waited for is the same in pprof's labels, the page and top. Folded is wall time in milliseconds, each stack
 off by less than one, the file by half of one at most. Firefox has times and ticks instead: of it every stack must be
 one of that thread's in pprof, and the threads must be the same.
 """
@@ -16,7 +16,7 @@ import sys
 
 import pprof_read
 
-WALL = pprof_read.WALL
+WALL, OFFCPU = pprof_read.WALL, pprof_read.OFFCPU
 NS_PER_MS = 1000000
 KEYS = ("samples", "cpu_ns", "offcpu_ns", "wall_ns")
 
@@ -62,22 +62,45 @@ def cumulative(stacks):
 # ---- the page ----
 
 
-def stacks_of_page(path):
+def page_of(path):
+    """Values by stack, and off-CPU time by what was waited for."""
     with open(path, encoding="utf-8") as file:
         data = json.loads(re.search(r'<script type="application/json" id="profile">\n?(.*?)</script>', file.read(), re.S)[1])
     names = [data["strings"][data["functions"][i]] for i in range(0, len(data["functions"]), 3)]
     frames = [[names[function] for function in reversed(location[1::2])] for location in data["locations"]]
-    pairs = []
+    pairs, waits = [], collections.Counter()
     for tree in data["trees"]:
         path_ = []
-        for i in range(0, len(tree["nodes"]), 6):
-            depth, location, *values = tree["nodes"][i : i + 6]
+        for i in range(0, len(tree["nodes"]), 7):
+            depth, location, *values, wait = tree["nodes"][i : i + 7]
+            waits[data["waits"][wait]] += values[OFFCPU]
             path_[depth - 1 :] = [frames[location]]
             pairs.append(((tree.get("id", 0), tree.get("name", ""), *(name for each in path_ for name in each)), values))
         same_total = summed((0, values) for stack, values in pairs if stack[0] == tree.get("id", 0))
         if [int(digits) for digits in tree["total"][:4]] != same_total.get(0, [0] * 4):
             fail(f"the page's total of {tree.get('name')} is {tree['total']}, its nodes have {same_total}")
-    return {stack: values for stack, values in summed(pairs).items() if any(values)}
+    if int(data["idle"][OFFCPU]) != waits["idle"]:
+        fail(f"the page says that {data['idle'][OFFCPU]} ns are idle, its nodes have {waits['idle']}")
+    return {stack: values for stack, values in summed(pairs).items() if any(values)}, waits
+
+
+def judge_page(path, pprof, stacks):
+    found, waits = page_of(path)
+    same("html", found, stacks)
+    judge_waits("html", waits, pprof)
+
+
+# ---- waits ----
+
+
+def judge_waits(what, found, path):
+    """found: ns by word. What was not seen has no label in pprof."""
+    profile = pprof_read.Profile(path)
+    labelled = collections.Counter()
+    for sample in profile.message.sample:
+        labelled[profile.label(sample, "wait") or "not seen"] += sample.value[OFFCPU]
+    if +labelled != +collections.Counter(found):
+        fail(f"{what}: {dict(found)} are waited, in pprof {dict(labelled)}")
 
 
 # ---- callgrind ----
@@ -213,7 +236,7 @@ def values_of(table):
     return [table[key] for key in KEYS]
 
 
-def judge_top(tool, path, stacks):
+def judge_top(tool, path, pprof, stacks):
     run = subprocess.run([tool, "top", "--json", "--by", "leaf", "--idle", "-n", "0", path], check=True, capture_output=True)
     report = json.loads(run.stdout)
     same("top's total", {0: values_of(report["total"])}, summed((0, values) for values in stacks.values()))
@@ -221,15 +244,16 @@ def judge_top(tool, path, stacks):
     same("top, cumulative", {row["name"]: values_of(row["cum"]) for row in report["rows"]}, cumulative(stacks))
     same("top, threads", summed(((thread["tid"], thread["name"]), values_of(thread["total"])) for thread in report["threads"]),
          threads(stacks))
+    judge_waits("top", report["waits_ns"], pprof)
 
 
 def main(base, tool):
     stacks = by_stack(base + ".pb.gz")
-    same("html", stacks_of_page(base + ".html"), stacks)
+    judge_page(base + ".html", base + ".pb.gz", stacks)
     judge_callgrind(base + ".callgrind", base + ".pb.gz", stacks)
     judge_folded(base + ".folded", stacks)
     timed = judge_firefox(base + ".json.gz", stacks)
-    judge_top(tool, base + ".store", stacks)
+    judge_top(tool, base + ".store", base + ".pb.gz", stacks)
     print(f"all formats agree on {len(stacks)} stacks of {len(threads(stacks))} threads, {len(cumulative(stacks))} functions, "
           f"{sum(values[WALL] for values in stacks.values())} ns; {timed} stacks with times")
 

@@ -13,6 +13,10 @@
 #define DATA_BEGINS      "<script type=\"application/json\" id=\"profile\">\n"
 #define PSEUDO_LOCATIONS "[0,0,0]\n,[0,1,0]\n,[0,2,0]\n,[0,3,0]\n,[0,4,0]\n"
 #define PSEUDO_FUNCTIONS "1,0,0\n,2,0,0\n,3,0,0\n,4,0,0\n,5,0,0\n"
+#define NOT_IDLE         "\"idle\":[\"0\",\"0\",\"0\",\"0\"]"
+#define WAITS                                                                                                \
+    "\"waits\":[\"other\",\"lock\",\"condition\",\"sleep\",\"poll\",\"events\",\"network\",\"file\","        \
+    "\"child\",\"signal\",\"cpu\",\"idle\",\"stopped\",\"not seen\"]"
 #define PSEUDO_STRINGS                                                                                       \
     "\"\"\n,\"[unsampled]\"\n,\"[not responding]\"\n,\"[truncated]\"\n,\"[overflow]\"\n,\"[unloaded]\"\n"
 
@@ -106,7 +110,7 @@ static void changes_stand_after_their_nodes(void **state)
             tree_node(tree, below)->changes = (struct changes){150e12F, 200e12F, -50e12F, 0};
     }
     export(fixture);
-    assert_member(fixture, "30000000,30000000\n,2,6,2,20000001,0,20000001\n],"
+    assert_member(fixture, "30000000,30000000,8\n,2,6,2,20000001,0,20000001,0\n],"
                            "\"changes\":[1,150000,200000,-50000,0\n],\"total\"");
 }
 
@@ -131,11 +135,11 @@ static void the_data_is_what_was_measured(void **state)
         "the program's threads, which is in it\","
         "\"waits for a CPU are part of off-CPU time: the kernel did not tell how long they were\"],"
         "\"trees\":[{\"name\":\"app\",\"id\":1000,\"threads\":1,\"nodes\":["
-        "1,5,0,0,0,0\n,2,7,3,0,30000000,30000000\n,2,6,2,20000001,0,20000001\n],"
-        "\"total\":[\"5\",\"20000001\",\"30000000\",\"50000001\"]},"
-        "{\"name\":\"worker\",\"id\":1001,\"threads\":1,\"nodes\":[1,6,1,7,3,10\n],"
-        "\"total\":[\"1\",\"7\",\"3\",\"10\"]}],"
-        "\"total\":[\"6\",\"20000008\",\"30000003\",\"50000011\"],"
+        "1,5,0,0,0,0,0\n,2,7,3,0,30000000,30000000,8\n,2,6,2,20000001,0,20000001,0\n],"
+        "\"total\":[\"5\",\"20000001\",\"30000000\",\"50000001\"]," NOT_IDLE "},"
+        "{\"name\":\"worker\",\"id\":1001,\"threads\":1,\"nodes\":[1,6,1,7,3,10,0\n],"
+        "\"total\":[\"1\",\"7\",\"3\",\"10\"]," NOT_IDLE "}],"
+        "\"total\":[\"6\",\"20000008\",\"30000003\",\"50000011\"]," NOT_IDLE "," WAITS ","
         "\"locations\":[" PSEUDO_LOCATIONS ",[1,5,12]\n,[1,6,5,7,22]\n,[2,8,0]\n],"
         "\"functions\":[3,0,0\n,4,0,0\n,5,0,0\n,6,0,0\n,7,0,0\n,8,9,10\n,10,11,4\n,12,9,20\n,13,0,0\n],"
         "\"strings\":[\"\"\n,\"/opt/app\"\n,\"/lib/libw.so\"\n,\"[unsampled]\"\n,\"[not responding]\"\n,"
@@ -143,12 +147,36 @@ static void the_data_is_what_was_measured(void **state)
         "\"/src/app.h\"\n,\"work\"\n,\"wait\"\n]}");
 }
 
+/* The sums of idle time are exact, as the page takes them from totals. */
+static void waits_are_told_and_idle_time_is_summed_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fake_profile *fake = &fixture->fake;
+    arena_ref app = fake_profile_module(fake, "/opt/app"), libc = fake_profile_module(fake, "/lib/libc.so.6");
+    arena_ref in_pool = fake_profile_plain(fake, app, "pool"),
+              in_lock = fake_profile_plain(fake, libc, "pthread_mutex_lock"),
+              in_wait = fake_profile_plain(fake, libc, "pthread_cond_wait");
+    for (int tid = 1; tid <= 2; tid++) {
+        arena_ref pool = fake_profile_node(fake, fake_profile_thread(fake, tid, "t"), in_pool);
+        fake_profile_weigh(fake, fake_profile_node(fake, pool, in_lock), 1, 2, 30);
+        fake_profile_weigh(fake, fake_profile_node(fake, pool, in_wait), 7, 5, UINT64_C(1) << 62);
+    }
+    export(fixture);
+    assert_member(fixture, "\"trees\":[{\"name\":\"t\",\"id\":1,\"threads\":1,\"nodes\":[1,5,0,0,0,0,0\n,"
+                           "2,7,7,5,4611686018427387904,4611686018427387909,11\n,2,6,1,2,30,32,1\n],"
+                           "\"total\":[\"8\",\"7\",\"4611686018427387934\",\"4611686018427387941\"],"
+                           "\"idle\":[\"7\",\"0\",\"4611686018427387904\",\"4611686018427387904\"]}");
+    assert_non_null(strstr(fixture->data,
+                           "\"idle\":[\"14\",\"0\",\"9223372036854775808\",\"9223372036854775808\"]," WAITS));
+}
+
 static void an_empty_profile_is_a_page_too(void **state)
 {
     struct fixture *fixture = *state;
     export(fixture);
-    assert_member(fixture, "\"trees\":[],\"total\":[\"0\",\"0\",\"0\",\"0\"],\"locations\":[" PSEUDO_LOCATIONS
-                           "],\"functions\":[" PSEUDO_FUNCTIONS "],\"strings\":[" PSEUDO_STRINGS "]}");
+    assert_member(fixture, "\"trees\":[],\"total\":[\"0\",\"0\",\"0\",\"0\"]," NOT_IDLE "," WAITS
+                           ",\"locations\":[" PSEUDO_LOCATIONS "],\"functions\":[" PSEUDO_FUNCTIONS
+                           "],\"strings\":[" PSEUDO_STRINGS "]}");
 }
 
 static void threads_of_equal_labels_are_one_tree(void **state)
@@ -162,9 +190,9 @@ static void threads_of_equal_labels_are_one_tree(void **state)
         fake_profile_weigh(fake, fake_profile_node(fake, root, location), 1, (uint64_t)tid, 10);
     }
     export(fixture);
-    assert_member(fixture, "\"trees\":[{\"name\":\"other\",\"threads\":1,\"nodes\":[1,5,1,3,10,13\n],"
-                           "\"total\":[\"1\",\"3\",\"10\",\"13\"]},"
-                           "{\"name\":\"pool\",\"threads\":2,\"nodes\":[1,5,2,3,20,23\n");
+    assert_member(fixture, "\"trees\":[{\"name\":\"other\",\"threads\":1,\"nodes\":[1,5,1,3,10,13,0\n],"
+                           "\"total\":[\"1\",\"3\",\"10\",\"13\"]," NOT_IDLE "},"
+                           "{\"name\":\"pool\",\"threads\":2,\"nodes\":[1,5,2,3,20,23,0\n");
 }
 
 static void without_labels_there_is_one_tree(void **state)
@@ -174,7 +202,8 @@ static void without_labels_there_is_one_tree(void **state)
     fixture->fake.profile.labels = LABELS_NONE;
     export(fixture);
     assert_member(fixture, "\"trees\":[{\"threads\":2,\"nodes\":[");
-    assert_member(fixture, "\"total\":[\"6\",\"20000008\",\"30000003\",\"50000011\"]}],\"total\"");
+    assert_member(fixture,
+                  "\"total\":[\"6\",\"20000008\",\"30000003\",\"50000011\"]," NOT_IDLE "}],\"total\"");
 }
 
 /* Time that found no room for a node: it is not lost, and it has a name. */
@@ -185,7 +214,9 @@ static void what_lies_on_a_root_is_an_overflow(void **state)
     fake_profile_weigh(fake, fake_profile_thread(fake, 0, NULL), 1, 2, 3);
     export(fixture);
     assert_member(
-        fixture, "\"trees\":[{\"threads\":0,\"nodes\":[1,3,1,2,3,5\n],\"total\":[\"1\",\"2\",\"3\",\"5\"]}]");
+        fixture,
+        "\"trees\":[{\"threads\":0,\"nodes\":[1,3,1,2,3,5,13\n],\"total\":[\"1\",\"2\",\"3\",\"5\"]," NOT_IDLE
+        "}]");
 }
 
 static void memory_outside_all_modules_has_its_name(void **state)
@@ -213,10 +244,10 @@ static void large_values_are_exact(void **state)
     }
     export(fixture);
     assert_member(fixture, "\"trees\":[{\"name\":\"t\",\"id\":1,\"threads\":1,\"nodes\":"
-                           "[1,5,0,4611686018427387905,0,4611686018427387905\n");
-    assert_non_null(
-        strstr(fixture->data,
-               "\"total\":[\"0\",\"9223372036854775810\",\"0\",\"9223372036854775810\"],\"locations\""));
+                           "[1,5,0,4611686018427387905,0,4611686018427387905,0\n");
+    assert_non_null(strstr(fixture->data,
+                           "\"total\":[\"0\",\"9223372036854775810\",\"0\",\"9223372036854775810\"]," NOT_IDLE
+                           "," WAITS));
 }
 
 static size_t count_of(const char *text, const char *what)
@@ -306,6 +337,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(changes_stand_after_their_nodes),
         TEST(the_data_is_what_was_measured),
+        TEST(waits_are_told_and_idle_time_is_summed_up),
         TEST(an_empty_profile_is_a_page_too),
         TEST(threads_of_equal_labels_are_one_tree),
         TEST(without_labels_there_is_one_tree),

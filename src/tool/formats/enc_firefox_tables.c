@@ -17,7 +17,7 @@ static const struct category {
     [CATEGORY_WAITS + WAIT_SLEEP] = {"Waiting: sleep", "lightblue"},
     [CATEGORY_WAITS + WAIT_POLL] = {"Waiting: poll", "blue"},
     [CATEGORY_WAITS + WAIT_EVENTS] = {"Waiting: events", "blue"},
-    [CATEGORY_WAITS + WAIT_SOCKET] = {"Waiting: socket", "purple"},
+    [CATEGORY_WAITS + WAIT_SOCKET] = {"Waiting: network", "purple"},
     [CATEGORY_WAITS + WAIT_FILE] = {"Waiting: file", "green"},
     [CATEGORY_WAITS + WAIT_CHILD] = {"Waiting: child", "brown"},
     [CATEGORY_WAITS + WAIT_SIGNAL] = {"Waiting: signal", "magenta"},

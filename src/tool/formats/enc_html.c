@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "encode/thread_groups.h"
 #include "base/string_table.h"
+#include "tool/meaning/meaning.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,7 +27,8 @@ struct html_writer {
     const struct profile *profile;
     struct json json;
     struct string_table strings;
-    struct values total;
+    struct meaning_names names;
+    struct values total, idle; /* of all trees; idle: the part of it in which threads wait for work */
 };
 
 static void put_string(struct html_writer *writer, const char *text)
@@ -37,7 +39,7 @@ static void put_string(struct html_writer *writer, const char *text)
 /* ---- trees ---- */
 
 static void put_node(struct html_writer *writer, uint32_t depth, arena_ref location,
-                     const struct values *self)
+                     const struct values *self, enum wait_kind wait)
 {
     struct json *json = &writer->json;
     json_uint(json, depth);
@@ -46,6 +48,7 @@ static void put_node(struct html_writer *writer, uint32_t depth, arena_ref locat
     json_uint(json, self->cpu_ns);
     json_uint(json, tree_offcpu_ns(self));
     json_uint(json, tree_wall_ns(self));
+    json_uint(json, self->blocked_ns ? wait : 0);
     json_newline(json);
 }
 
@@ -53,18 +56,25 @@ static void put_node(struct html_writer *writer, uint32_t depth, arena_ref locat
 static void put_root(struct html_writer *writer, const struct values *self)
 {
     if (tree_has_weight(self))
-        put_node(writer, 1, writer->profile->tree->pseudo[PSEUDO_OVERFLOW], self);
+        put_node(writer, 1, writer->profile->tree->pseudo[PSEUDO_OVERFLOW], self, WAIT_UNSEEN);
 }
 
-static struct values put_nodes(struct html_writer *writer, const struct tree *tree, arena_ref root)
+static struct values put_nodes(struct html_writer *writer, const struct tree *tree, arena_ref root,
+                               struct values *ret_idle)
 {
     struct values total = tree_node(tree, root)->self;
+    *ret_idle = (struct values){0};
     put_root(writer, &total);
     for (arena_ref ref = tree_next(tree, root, root); ref; ref = tree_next(tree, root, ref)) {
         const struct tree_node *node = tree_node(tree, ref);
+        struct values rest = node->self;
+        const enum wait_kind wait = rest.blocked_ns ? meaning_wait_at(&writer->names, tree, ref) : WAIT_OTHER;
         tree_add_values(&total, &node->self);
         if (node->first_child || tree_has_weight(&node->self))
-            put_node(writer, node->depth, node->location, &node->self);
+            put_node(writer, node->depth, node->location, &node->self, wait);
+        const struct values waited = tree_take_waited(&rest);
+        if (wait == WAIT_IDLE)
+            tree_add_values(ret_idle, &waited);
     }
     return total;
 }
@@ -134,9 +144,9 @@ static void put_rundelay(struct html_writer *writer, const struct tree *tree, ar
 }
 
 /* A total may be more than a double holds exactly. */
-static void put_totals(struct html_writer *writer, const struct values *total)
+static void put_totals(struct html_writer *writer, const char *key, const struct values *total)
 {
-    json_member_array(&writer->json, "total");
+    json_member_array(&writer->json, key);
     json_digits(&writer->json, total->samples);
     json_digits(&writer->json, total->cpu_ns);
     json_digits(&writer->json, tree_offcpu_ns(total));
@@ -167,13 +177,15 @@ static void put_tree(struct html_writer *writer, const struct tree *tree, arena_
     put_labels(writer, first->thread);
     json_member_uint(json, "threads", threads);
     json_member_array(json, "nodes");
-    struct values total = put_nodes(writer, tree, root);
+    struct values idle, total = put_nodes(writer, tree, root, &idle);
     json_end_array(json);
     put_changes(writer, tree, root);
     put_rundelay(writer, tree, root);
-    put_totals(writer, &total);
+    put_totals(writer, "total", &total);
+    put_totals(writer, "idle", &idle);
     json_end_object(json);
     tree_add_values(&writer->total, &total);
+    tree_add_values(&writer->idle, &idle);
 }
 
 /* The spare root is no thread. */
@@ -277,6 +289,15 @@ static void put_functions(struct html_writer *writer)
     json_end_array(&writer->json);
 }
 
+/* The words for the last number of each node. */
+static void put_waits(struct html_writer *writer)
+{
+    json_member_array(&writer->json, "waits");
+    for (int kind = 0; kind < WAIT_KIND_COUNT; kind++)
+        json_string(&writer->json, wait_kind_words[kind]);
+    json_end_array(&writer->json);
+}
+
 static void put_strings(struct html_writer *writer)
 {
     json_member_array(&writer->json, "strings");
@@ -316,7 +337,9 @@ static int put_data(struct html_writer *writer)
     json_begin_object(&writer->json);
     put_header(writer);
     int status = put_trees(writer);
-    put_totals(writer, &writer->total);
+    put_totals(writer, "total", &writer->total);
+    put_totals(writer, "idle", &writer->idle);
+    put_waits(writer);
     if (status == 0)
         status = put_locations(writer);
     put_functions(writer);
@@ -331,7 +354,10 @@ int enc_html_write(const struct profile *profile, struct sink *sink)
     json_init(&writer.json, sink);
     string_table_init(&writer.strings);
     sink_write(sink, html_page_before, (size_t)(html_page_before_end - html_page_before));
-    int status = put_data(&writer);
+    int status = meaning_names_init(&writer.names, profile);
+    if (status == 0)
+        status = put_data(&writer);
+    meaning_names_deinit(&writer.names);
     sink_write(sink, html_page_after, (size_t)(html_page_after_end - html_page_after));
     string_table_deinit(&writer.strings);
     return status;

@@ -13,7 +13,7 @@ if (profile.data.total.length > COLUMN.rundelay)
 const {data} = profile;
 const state = {...DEFAULTS};
 let root = null;             /* of d3's hierarchy */
-let rootThread = null;       /* the threads that root is made of */
+let rootOf = null;           /* the threads and times that root is made of */
 let rootEvent = null;        /* the measure that root is laid out by */
 let nodesById = [];
 let zoomed = null;
@@ -31,7 +31,8 @@ function allowed(key, value) {
   case 'thread': return ['all', 'each'].includes(value) || (/^\d{1,9}$/.test(value) && Number(value) < data.trees.length);
   case 'zoom': return /^\d{1,9}$/.test(value);
   case 'look': return ['icicle', 'flame'].includes(value);
-  case 'colour': return ['module', 'state'].includes(value);
+  case 'colour': return ['time', 'module', 'state'].includes(value);
+  case 'idle': return ['hidden', 'shown'].includes(value);
   case 'theme': return ['auto', 'light', 'dark'].includes(value);
   case 'sort': return ['self', 'total', 'name', 'module'].includes(value);
   default: return key === 'search';
@@ -126,13 +127,39 @@ function classOf(node, isAbove) {
     classes.push(matches.has(frame) ? 'match' : 'miss');
   if (state.colour === 'state')
     classes.push('by-state');
-  else
+  else if (state.colour === 'module')
     classes.push(frame.module.path ? `module-${frame.module.colour}` : 'no-module');
   return classes.join(' ');
 }
 
 /* A part of a whole in percent, in steps of 5. */
 const roughShare = (part, whole) => whole > 0 ? 5 * Math.round(20 * part / whole) : 0;
+
+/* What a node's time is spent on, the most first: [word, share]. What is less than SPENT_LEAST of it is not told. */
+const SPENT_LEAST = 0.02;
+function spentOf(node) {
+  const {spent} = node.data;
+  const sum = spent.reduce((a, b) => a + b);
+  return SPENT_WORDS.map((word, i) => [word, spent[i] / sum]).filter(([, share]) => share >= SPENT_LEAST)
+    .sort((a, b) => b[1] - a[1]);
+}
+
+/* A stripe for each kind, as wide as its share. A narrow frame has the colour of the largest one. */
+function timeColours(node, isNarrow) {
+  const {spent} = node.data;
+  const largest = Math.max(...spent);
+  const parts = isNarrow || largest === 0 ? [] : spentOf(node);
+  const sum = parts.reduce((total, [, share]) => total + share, 0);
+  if (parts.length < 2)
+    return largest > 0 ? `var(--spent-${SPENT_WORDS[spent.indexOf(largest)]})` : 'var(--plain)';
+  let end = 0;
+  const stripes = parts.map(([word, share]) => {
+    const begin = end;
+    end += 100 * share / sum;
+    return `var(--spent-${word}) ${begin.toFixed(1)}% ${end.toFixed(1)}%`;
+  });
+  return `linear-gradient(to right, ${stripes.join(', ')})`;
+}
 
 function paint(element, node, graphPx) {
   const isAbove = node.depth < zoomed.depth;
@@ -145,6 +172,10 @@ function paint(element, node, graphPx) {
   const [, cpu, offcpu, , rundelay] = node.data.total;
   element.style.setProperty('--share', `${roughShare(cpu, cpu + offcpu)}%`);
   element.style.setProperty('--queued-share', `${roughShare(rundelay, offcpu)}%`);
+  if (state.colour === 'time')
+    element.style.setProperty('--colour', timeColours(node, width * graphPx < NARROWEST_TEXT_PX));
+  else
+    element.style.removeProperty('--colour');
   element.textContent = width * graphPx >= NARROWEST_TEXT_PX ? node.data.frame.name : '';
   element.tabIndex = node === current ? 0 : -1;
   element.setAttribute('aria-label', describe(node));
@@ -220,6 +251,7 @@ function showDetail(node) {
   byId('name').textContent = frame.name;
   byId('name').title = frame.name;
   byId('where').textContent = [frame.module.path, lineText(node), isInlined && 'inlined'].filter(Boolean).join(' · ');
+  byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
   const values = (from, near, far) => {
     const bars = hasBars(node) ? errorBars(from, near, far, data.period_ns) : {};
     return MEASURES.map((measure) => bars[measure] === undefined ? formatValue(measure, from[COLUMN[measure]])
@@ -367,7 +399,7 @@ function onTreeKey(event) {
 }
 
 function onPageKey(event) {
-  const isTyping = event.target instanceof HTMLInputElement && event.target.type !== 'radio';
+  const isTyping = event.target instanceof HTMLInputElement && !['radio', 'checkbox'].includes(event.target.type);
   if (event.key === '/' && !isTyping && !event.ctrlKey && !event.altKey && !event.metaKey) {
     event.preventDefault();
     byId('search').focus();

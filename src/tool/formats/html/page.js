@@ -92,13 +92,20 @@ function legendItem(className, text) {
   return item;
 }
 
+const LEGENDS = {
+  time: () => SPENT_WORDS.map((word, i) => [word, root.data.spent[i]]).filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1])
+    .map(([word, ns]) => legendItem(`spent-${word}`, `${SPENT[word]} ${formatTime(ns)}`)),
+  state: () => [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running'),
+                ...MEASURES.includes('rundelay') ? [legendItem('by-state queued', 'waiting for a CPU')] : []],
+  module: () => {
+    const others = profile.modulesByWeight.length - PALETTE;
+    return [...profile.modulesByWeight.slice(0, PALETTE).map((module) => legendItem(`module-${module.colour}`, module.name)),
+            ...others > 0 ? [legendItem('module-other', `${others} others`)] : []];
+  },
+};
+
 function showLegend() {
-  const items = state.colour === 'state'
-    ? [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running'),
-       ...MEASURES.includes('rundelay') ? [legendItem('by-state queued', 'waiting for a CPU')] : []]
-    : profile.modulesByWeight.slice(0, PALETTE).map((module) => legendItem(`module-${module.colour}`, module.name));
-  if (state.colour === 'module' && profile.modulesByWeight.length > PALETTE)
-    items.push(legendItem('module-other', `${profile.modulesByWeight.length - PALETTE} others`));
+  const items = LEGENDS[state.colour]();
   if (state.search)
     items.push(legendItem('match', 'matches'));
   byId('legend').replaceChildren(...items);
@@ -110,6 +117,15 @@ function showZoomed() {
     : `Zoomed to ${zoomed.data.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all.`;
 }
 
+/* How much is not shown, of the threads that are. */
+function showHidden({total, idle}) {
+  const hidden = Number(idle[column()]);
+  byId('hidden').textContent = state.idle === 'shown' || hidden === 0 ? ''
+    : `Hidden: ${formatValue(state.event, hidden)}, ${formatShare(hidden, Number(total[column()]))} of ${TITLES[state.event]}, ` +
+      'in which threads wait for work.';
+  byId('idle').checked = state.idle === 'shown';
+}
+
 function showControls() {
   document.documentElement.dataset.theme = state.theme;
   for (const id of ['thread', 'look', 'colour', 'theme'])
@@ -117,10 +133,13 @@ function showControls() {
   if (byId('search').value !== state.search)
     byId('search').value = state.search;
   const chosen = data.trees[Number(state.thread)] ?? data;
+  showHidden(chosen);
   for (const measure of MEASURES) {
     byId(`event-${measure}`).checked = measure === state.event;
-    byId(`total-${measure}`).textContent = formatExact(measure, chosen.total[COLUMN[measure]]);
-    byId(`total-${measure}`).value = chosen.total[COLUMN[measure]];
+    const idle = state.idle === 'shown' ? 0n : BigInt(chosen.idle[COLUMN[measure]]);
+    const digits = String(BigInt(chosen.total[COLUMN[measure]]) - idle);
+    byId(`total-${measure}`).textContent = formatExact(measure, digits);
+    byId(`total-${measure}`).value = digits;
   }
 }
 
@@ -134,11 +153,13 @@ function sameFrame(node) {
   return found[0] ?? root;
 }
 
+/* Nodes have the same numbers whether idle time is shown or not. */
 function remakeTree() {
-  if (rootThread === state.thread)
+  const wanted = `${state.thread} ${state.idle}`;
+  if (rootOf === wanted)
     return;
-  root = buildTree(profile, state.thread);
-  rootThread = state.thread;
+  root = buildTree(profile, state.thread, state.idle === 'shown');
+  rootOf = wanted;
   nodesById = [];
   root.each((node) => { nodesById[node.data.id] = node; });
   rootEvent = null;
@@ -251,6 +272,7 @@ function makeControls() {
   }
   for (const id of ['thread', 'look', 'colour', 'theme'])
     byId(id).addEventListener('change', ({target}) => set(id, target.value));
+  byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
   byId('search').addEventListener('input', ({target}) => setSearch(target.value));
   byId('search').addEventListener('keydown', (event) => event.key === 'Enter' && state.search && moveToMatch(1));
   byId('reset').addEventListener('click', reset);

@@ -17,8 +17,17 @@ const NARROWEST_TEXT_PX = 28;
 const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest ones */
 const PALETTE = 9;          /* modules with a colour of their own */
 const ROWS_STEP = 50;       /* rows of the table that are shown at first */
-const DEFAULTS = {event: 'wall', thread: 'all', zoom: '0', search: '', look: 'icicle', colour: 'module', theme: 'auto',
-                  sort: 'self'};
+const DEFAULTS = {event: 'wall', thread: 'all', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden',
+                  theme: 'auto', sort: 'self'};
+
+/* What time is spent on: words of the style, and for people. All but the first are words of the data's `waits`. */
+const SPENT = {running: 'running', cpu: 'waiting for a CPU', lock: 'lock', condition: 'condition', file: 'file',
+               network: 'network', poll: 'poll', child: 'child', sleep: 'sleep', other: 'other', stopped: 'stopped', 'not-seen': 'not seen',
+               idle: 'idle'};
+const SPENT_WORDS = Object.keys(SPENT);
+const RUNNING = 0, FOR_CPU = 1, IDLE = SPENT_WORDS.indexOf('idle');
+
+const NODE_NUMBERS = 7;     /* of each node in the data: depth, location, values, what is waited for */
 
 const byId = (id) => document.getElementById(id);
 
@@ -109,6 +118,10 @@ class Profile {
     this.modules = new Map();
     this.frames = new Map();
     this.locations = data.locations.map((location) => this.readLocation(location));
+    this.spentOfWait = data.waits.map((word) => {
+      const place = SPENT_WORDS.indexOf(word.replace(' ', '-'));
+      return place < 0 ? SPENT_WORDS.indexOf('other') : place;
+    });
     this.threadFrames = data.trees.map((tree) => this.madeUp(threadName(tree)));
     this.everything = this.madeUp('all');
     this.colourModules();
@@ -149,7 +162,7 @@ class Profile {
   colourModules() {
     const weights = new Map();
     for (const {nodes} of this.data.trees) {
-      for (let at = 0; at < nodes.length; at += 6) {
+      for (let at = 0; at < nodes.length; at += NODE_NUMBERS) {
         const {module} = this.locations[nodes[at + 1]][0].frame;
         weights.set(module, (weights.get(module) ?? 0) + nodes[at + 5]);
       }
@@ -174,6 +187,7 @@ class Node {
     this.frame = frame;
     this.self = [0, 0, 0, 0, 0];
     this.total = null;
+    this.spent = SPENT_WORDS.map(() => 0); /* wall time, by what it is spent on: its own, and then of all below it too */
     this.changes = [0, 0, 0, 0]; /* its own, and cumulative: near and far; these of all below it */
     this.callees = null; /* by frame */
     this.lines = null;
@@ -182,8 +196,9 @@ class Node {
 }
 
 class TreeBuilder {
-  constructor(profile, frame) {
+  constructor(profile, frame, showsIdle) {
     this.profile = profile;
+    this.showsIdle = showsIdle;
     this.count = 0;
     this.root = this.make(frame);
   }
@@ -200,13 +215,29 @@ class TreeBuilder {
     return node;
   }
 
-  /* Nodes are six numbers each: depth, location, values. They stand depth first. */
+  /* What was measured at a node itself. Idle time is left out if it is not to be shown. */
+  weigh({self, spent}, nodes, at, rundelay) {
+    const [samples, cpu, offcpu, wall] = [nodes[at + 2], nodes[at + 3], nodes[at + 4], nodes[at + 5]];
+    const spentOn = this.profile.spentOfWait[nodes[at + 6]];
+    const blocked = offcpu - rundelay;
+    const isHidden = spentOn === IDLE && blocked > 0 && !this.showsIdle;
+    self[0] += isHidden && blocked > cpu + rundelay ? 0 : samples;
+    self[1] += cpu;
+    self[2] += isHidden ? rundelay : offcpu;
+    self[3] += isHidden ? wall - blocked : wall;
+    self[4] += rundelay;
+    spent[RUNNING] += cpu;
+    spent[FOR_CPU] += rundelay;
+    spent[spentOn] += isHidden ? 0 : blocked;
+  }
+
+  /* Nodes stand depth first. */
   add(tree, parent) {
     const {nodes, changes = [], rundelay = []} = tree;
     const path = [parent];
     const places = [];
     let next = 0; /* of those that have waited for a CPU: place, time */
-    for (let at = 0; at < nodes.length; at += 6) {
+    for (let at = 0; at < nodes.length; at += NODE_NUMBERS) {
       const depth = nodes[at];
       let node = path[depth - 1];
       for (const {frame, line, isInlined} of this.profile.locations[nodes[at + 1]]) {
@@ -215,12 +246,9 @@ class TreeBuilder {
         if (line > 0)
           (node.lines ??= new Set()).add(line);
       }
-      for (let i = 0; i < 4; i++)
-        node.self[i] += nodes[at + 2 + i];
-      if (rundelay[next] === at / 6) {
-        node.self[4] += rundelay[next + 1];
-        next += 2;
-      }
+      const hasDelay = rundelay[next] === at / NODE_NUMBERS;
+      this.weigh(node, nodes, at, hasDelay ? rundelay[next + 1] : 0);
+      next += hasDelay ? 2 : 0;
       path[depth] = node;
       places.push(node);
     }
@@ -232,10 +260,10 @@ class TreeBuilder {
 }
 
 /* thread: all, each, or the number of one tree. */
-function buildTree(profile, thread) {
+function buildTree(profile, thread, showsIdle) {
   const {trees} = profile.data;
   const single = trees[Number(thread)];
-  const builder = new TreeBuilder(profile, single ? profile.threadFrames[Number(thread)] : profile.everything);
+  const builder = new TreeBuilder(profile, single ? profile.threadFrames[Number(thread)] : profile.everything, showsIdle);
   for (const [i, tree] of trees.entries()) {
     if (!single)
       builder.add(tree, thread === 'each' ? builder.callee(builder.root, profile.threadFrames[i]) : builder.root);
@@ -248,6 +276,8 @@ function buildTree(profile, thread) {
     for (const child of node.children ?? []) {
       for (let i = 0; i < total.length; i++)
         total[i] += child.data.total[i];
+      for (let i = 0; i < SPENT_WORDS.length; i++)
+        node.data.spent[i] += child.data.spent[i];
     }
     node.data.total = total;
     for (const {data: {changes}} of node.children ?? []) {
