@@ -107,6 +107,9 @@ check_waits "$TMP/cpp.pb.gz"
 check_waits "$TMP/again.pb.gz"
 "$tool" export --waits "$TMP/cpp.store" -f folded -o "$TMP/waits" || fail "folded stacks cannot be written with waits"
 grep -q 'nanosleep[^;]*;(sleep) [0-9]*$' "$TMP/waits" || fail "no folded stack ends in (sleep)"
+"$tool" export --waits "$TMP/cpp.store" -o "$TMP/waits.html" 2>"$TMP/err"
+assert_equal "status of --waits without a folded file" "$?" 2
+grep -q 'waits is for folded files' "$TMP/err" || fail "it says '$(cat "$TMP/err")'"
 
 fetch() { # PATH WORD
     "$PYTHON" - "http://127.0.0.1:$port$1" "$2" <<'END' || fail "pprof's page $1 lacks $2"
