@@ -156,7 +156,7 @@ static void check_report(const struct recording *recording, enum report_by by, c
 {
     struct report report;
     struct values sum = {0};
-    const struct report_request request = {.by = by};
+    const struct report_request request = {.by = by, .shows_idle = true};
     FUZZ_ASSERT(report_make(&report, &recording->profile, &request) == 0);
     report_sort(&report, METRIC_WALL, true);
     for (size_t i = 0; i < report.row_count; i++) {
