@@ -101,7 +101,7 @@ _wallprof_arguments() { # COMMAND
     local report='--lines --sort --cum --by --idle --thread --process --label --focus --ignore --width --json --no-error --output --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
-    top,-*) _wallprof_report_value || _wallprof_words "$report" ;;
+    top,-*) _wallprof_report_value || _wallprof_words "$report --stacks" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
     callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     explain,-*) _wallprof_words '--lines --json --output --help' ;;

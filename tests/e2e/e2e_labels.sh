@@ -79,6 +79,9 @@ for phase in parse link; do
         "$BUILD/wallprof" top --json --label "phase=$phase" "$file" >"$TMP/json" || fail "wallprof top --label: status $?"
         assert_equal "wallprof top --label phase=$phase $file" \
             "$("$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["selected"]["wall_ns"])' <"$TMP/json")" "$wanted"
+        assert_equal "stacks of wallprof top, $phase" "$("$BUILD/wallprof" top --json --stacks --idle "$file" | "$PYTHON" -c '
+import json, sys
+print(sum(stack["values"]["wall_ns"] for stack in json.load(sys.stdin)["stacks"] if stack["labels"].get("phase") == sys.argv[1]))' "$phase")" "$wanted"
         "$BUILD/wallprof" top --json --by label "$file" >"$TMP/json" || fail "wallprof top --by label: status $?"
         assert_equal "wallprof top --by label, $phase" "$("$PYTHON" -c '
 import json, sys

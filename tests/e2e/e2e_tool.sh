@@ -62,10 +62,16 @@ rows_of_pprof() { # METRIC FILE
 }
 
 rows_of_top() { # METRIC FILE
-    run_tool top --json --idle --by leaf --lines 0 "$2" | "$PYTHON" -c '
-import json, sys
+    run_tool top --json --stacks --idle --by leaf "$2" | "$PYTHON" -c '
+import collections, json, sys
 metric = sys.argv[1]
 report = json.load(sys.stdin)
+threads, leaves = collections.Counter(), collections.Counter()
+for stack in report["stacks"]:
+    threads[stack["thread"]] += stack["values"][metric]
+    leaves[report["frames"][stack["frames"][0]]["function"]] += stack["values"][metric]
+assert [threads[i] for i in range(len(report["threads"]))] == [thread["total"][metric] for thread in report["threads"]]
+assert all(leaves[row["name"]] == row["flat"][metric] for row in report["rows"])
 assert report["row_count"] == len(report["rows"])
 assert sum(row["flat"][metric] for row in report["rows"]) == report["total"][metric] == report["selected"][metric]
 assert sum(thread["total"][metric] for thread in report["threads"]) == report["total"][metric]
@@ -116,16 +122,17 @@ expect 0 top --focus 'level_0[12]' --ignore 'no_such' --thread '*' "$profile"
 expect 2 top --focus '(' "$profile"
 expect 2 top --sort nonsense "$profile"
 expect 2 top --lines x "$profile"
+expect 2 top --stacks "$profile"
 expect 2 top
 
 # ---- diff ----
 
 expect 0 diff "$profile" "$profile"
 assert_equal "diff of a file with itself" "$(grep -c '^no difference$' "$TMP/stdout")" 2
-run_tool diff --json --lines 0 "$profile" "$TMP/again.pb" | "$PYTHON" -c '
+run_tool diff --json "$profile" "$TMP/again.pb" | "$PYTHON" -c '
 import json, sys
 diff = json.load(sys.stdin)
-assert diff["rows"] and diff["threads"]
+assert diff["row_count"] == len(diff["rows"]) > 20 and diff["threads"]
 for row in diff["rows"] + diff["threads"]:
     assert row["presence"] == "both", row
     for kind in "flat", "cum":
@@ -195,7 +202,7 @@ done
 
 # ---- help ----
 
-for command in '' top diff view export merge push ctl recover gather; do
+for command in '' top explain callers diff view export merge push mcp ctl recover gather; do
     # shellcheck disable=SC2086 # one command or none
     expect 0 $command --help
     [ "$(wc -l <"$TMP/stdout")" -le 24 ] || complain "wallprof $command --help does not fit a screen"

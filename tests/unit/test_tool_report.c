@@ -387,7 +387,7 @@ static struct fake_bytes json_of(struct fixture *fixture, const struct diff *dif
     if (diff)
         diff_json_write(diff, 1, &json);
     else
-        report_json_write(&table, &json);
+        assert_true(report_json_write(&table, &json));
     assert_int_equal(sink_commit(sink), 0);
     return fake_read(&fixture->directory, "out.json");
 }
@@ -409,7 +409,8 @@ static void json_has_everything_in_ns(void **state)
         "\"rundelay_ns\":0,\"wall_ns\":0},\"[truncated]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
         "\"rundelay_ns\":0,\"wall_ns\":0},\"[overflow]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
         "\"rundelay_ns\":0,\"wall_ns\":0},\"[unloaded]\":{\"samples\":0,\"cpu_ns\":0,\"offcpu_ns\":0,"
-        "\"rundelay_ns\":0,\"wall_ns\":0}},\"threads\":[\n"
+        "\"rundelay_ns\":0,\"wall_ns\":0}},\"processes\":[\n"
+        "{\"name\":\"app\",\"pid\":null,\"rank\":null,\"ending\":null}],\"idle_threads\":0,\"threads\":[\n"
         "{\"name\":\"app\",\"tid\":7,\"merged_threads\":0,\"total\":{\"samples\":7,\"cpu_ns\":3300001000,"
         "\"offcpu_ns\":1499999000,\"rundelay_ns\":0,\"wall_ns\":4800000000},\"mostly_in\":\"work\","
         "\"waits_for\":null,\"mostly_ns\":3250000000}\n"
@@ -420,13 +421,70 @@ static void json_has_everything_in_ns(void **state)
         "\"offcpu_ns\":200000000,\"rundelay_ns\":0,\"wall_ns\":200000000},\"mostly_in\":\"[unsampled]\","
         "\"waits_for\":null,\"mostly_ns\":200000000}],\"by\":\"function\",\"sort\":\"wall\",\"cum\":false,"
         "\"row_count\":5,\"rows\":[\n"
-        "{\"name\":\"wait\",\"flat\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,\"rundelay_ns\":"
-        "0,"
+        "{\"name\":\"wait\",\"flat\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,\"rundelay_ns\":0,"
         "\"wall_ns\":5500000000},\"cum\":{\"samples\":6,\"cpu_ns\":1000,\"offcpu_ns\":5499999000,"
         "\"rundelay_ns\":0,\"wall_ns\":5500000000},\"waits_ns\":{\"child\":5499999000}}\n"
         ",{\"name\":\"work\",\"flat\":{\"samples\":4,\"cpu_ns\":3250000000,\"offcpu_ns\":0,\"rundelay_ns\":0,"
         "\"wall_ns\":3250000000},\"cum\":{\"samples\":7,\"cpu_ns\":3300001000,\"offcpu_ns\":1499999000,"
         "\"rundelay_ns\":0,\"wall_ns\":4800000000},\"waits_ns\":{}}]}\n");
+    fake_bytes_free(&text);
+}
+
+/* A stack has the numbers of its frames, innermost first, and each frame is there once. */
+static void json_has_stacks_on_request(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->request.keeps_stacks = true;
+    fixture->request.thread = "app";
+    make_report(fixture);
+    struct fake_bytes text = json_of(fixture, NULL);
+    const char *stacks = strstr((const char *)text.bytes, ",\"stacks\":");
+    assert_non_null(stacks);
+    assert_string_equal(
+        stacks,
+        ",\"stacks\":[\n"
+        "{\"frames\":[0,1],\"thread\":0,\"labels\":{},\"waits_for\":null,\"values\":" JSON_VALUES(
+            3, 3000000000, 0,
+            3000000000) "}\n"
+                        ",{\"frames\":[2,0,1],\"thread\":0,\"labels\":{},\"waits_for\":\"child\","
+                        "\"values\":" JSON_VALUES(
+                            2, 1000, 1499999000,
+                            1500000000) "}\n"
+                                        ",{\"frames\":[0,0,1],\"thread\":0,\"labels\":{},\"waits_for\":null,"
+                                        "\"values\":" JSON_VALUES(
+                                            1, 250000000, 0,
+                                            250000000) "}\n"
+                                                       ",{\"frames\":[3,4,1],\"thread\":0,\"labels\":{},"
+                                                       "\"waits_for\":null,\"values\":" JSON_VALUES(
+                                                           1, 50000000, 0,
+                                                           50000000) "}],\"frames\":[\n"
+                                                                     "{\"function\":\"work\",\"file\":\"/src/"
+                                                                     "app.c\",\"line\":30,\"module\":\"/bin/"
+                                                                     "app\"}\n"
+                                                                     ",{\"function\":\"main\",\"file\":\"/"
+                                                                     "src/app.c\",\"line\":12,\"module\":\"/"
+                                                                     "bin/app\"}\n"
+                                                                     ",{\"function\":\"wait\",\"file\":null,"
+                                                                     "\"line\":null,\"module\":\"/lib/"
+                                                                     "libc.so.6\"}\n"
+                                                                     ",{\"function\":\"helper\",\"file\":\"/"
+                                                                     "src/"
+                                                                     "helper.h\",\"line\":3,\"module\":\"/"
+                                                                     "bin/app\"}\n"
+                                                                     ",{\"function\":\"work\",\"file\":\"/"
+                                                                     "src/app.c\",\"line\":31,\"module\":\"/"
+                                                                     "bin/app\"}]}\n");
+    fake_bytes_free(&text);
+}
+
+static void without_a_stack_the_list_is_empty(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->request.keeps_stacks = true;
+    fixture->request.thread = "nobody";
+    make_report(fixture);
+    struct fake_bytes text = json_of(fixture, NULL);
+    assert_non_null(strstr((const char *)text.bytes, ",\"rows\":[],\"stacks\":[],\"frames\":[]}\n"));
     fake_bytes_free(&text);
 }
 
@@ -638,6 +696,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_of_50_columns_has_fewer, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_of_one_name_are_not_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(json_has_everything_in_ns, setup, teardown),
+        cmocka_unit_test_setup_teardown(json_has_stacks_on_request, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_a_stack_the_list_is_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(a_profile_does_not_differ_from_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(differences_are_after_less_before, setup, teardown),
         cmocka_unit_test_setup_teardown(normalized_only_shares_differ, setup, teardown),

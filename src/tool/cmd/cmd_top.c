@@ -7,6 +7,7 @@
 #include "tool/report/filters.h"
 #include "tool/report/report_table.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
@@ -14,7 +15,8 @@ static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
                            "program's own: WALL has what a function calls in libraries, CUM all that it\n"
                            "calls. FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
                            "\n";
-static const char help_end[] = "\nThe manual has the JSON: wallprof(1).\n";
+static const char help_end[] = "      --stacks         in the JSON also every stack\n"
+                               "\nThe manual has the JSON: wallprof(1).\n";
 
 static int print_json(const struct report_table *table)
 {
@@ -23,7 +25,8 @@ static int print_json(const struct report_table *table)
     if (!sink)
         return 1;
     json_init(&json, sink);
-    report_json_write(table, &json);
+    if (!report_json_write(table, &json))
+        sink_fail(sink, -ENOMEM);
     return output_stdout_close(sink);
 }
 
@@ -71,11 +74,14 @@ static int open_and_show(const struct report_options *options, const char *path)
 
 int command_top(int argc, char **argv)
 {
-    static const struct option names[] = {REPORT_LONG_OPTIONS, {0}};
+    static const struct option names[] = {
+        REPORT_LONG_OPTIONS, {"stacks", no_argument, NULL, REPORT_OPTION_STACKS}, {0}};
     struct report_options options;
     int status = report_options_read(&options, argc, argv, names);
     if (status == 0 && options.is_help)
         status = report_options_print_help(help, help_end);
+    else if (status == 0 && options.request.keeps_stacks && !options.is_json)
+        status = command_misused("top", "--stacks needs --json: only that has stacks");
     else if (status == 0 && optind + 1 != argc)
         status = command_misused("top", "one FILE is needed");
     else if (status == 0)

@@ -9,7 +9,7 @@
 
 enum { DEFAULT_LINES = 20, COLUMNS_NOT_SAID = -1 };
 
-static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20.\n"
+static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20, JSON: all.\n"
                            "  -s, --sort WHAT      by wall, cpu, offcpu, rundelay or samples; first (wall)\n"
                            "  -c, --cum            sort by time with all that was called\n"
                            "  -b, --by WHAT        by leaf, line, file, module, thread, process or label\n"
@@ -88,6 +88,8 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->is_without_errors = true;
     else if (option == REPORT_OPTION_IDLE)
         options->request.shows_idle = true;
+    else if (option == REPORT_OPTION_STACKS)
+        options->request.keeps_stacks = true;
     else if (option == REPORT_OPTION_NORMALIZE)
         options->is_normalized = true;
     else if (option == 's' && metric >= 0)
@@ -110,8 +112,7 @@ int report_options_read(struct report_options *options, int argc, char **argv, c
 {
     int status = 0;
     text_init();
-    *options = (struct report_options){
-        .command = *argv, .lines = DEFAULT_LINES, .columns = COLUMNS_NOT_SAID, .colour = "auto"};
+    *options = (struct report_options){.command = *argv, .columns = COLUMNS_NOT_SAID, .colour = "auto"};
     for (int option;
          status == 0 && (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:o:jh", names, NULL)) >= 0;)
         status = option == '?' ? command_wrong_option(options->command, argv, names)
@@ -121,6 +122,8 @@ int report_options_read(struct report_options *options, int argc, char **argv, c
     text_colour_of_word(options->colour, stdout, &options->has_colour);
     if (options->columns == COLUMNS_NOT_SAID)
         options->columns = text_columns(stdout);
+    if (options->lines == 0)
+        options->lines = options->is_json ? SIZE_MAX : DEFAULT_LINES;
     return status;
 }
 

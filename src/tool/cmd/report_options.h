@@ -13,13 +13,18 @@ struct report_options {
     regex_t focus, ignore; /* compiled where request points to them */
     enum report_metric metric;
     bool by_cum, has_colour, is_json, is_normalized, is_without_errors, is_help;
-    size_t lines;
-    int columns; /* 0: names are not cut */
+    size_t lines; /* JSON has all, unless a number is given */
+    int columns;  /* 0: names are not cut */
 };
 
-enum { REPORT_OPTION_NORMALIZE = 'N', REPORT_OPTION_NO_ERROR = 'E', REPORT_OPTION_IDLE = 'I' };
+enum {
+    REPORT_OPTION_NORMALIZE = 'N',
+    REPORT_OPTION_NO_ERROR = 'E',
+    REPORT_OPTION_IDLE = 'I',
+    REPORT_OPTION_STACKS = 'S'
+};
 
-/* For report_options_read; diff appends --normalize. */
+/* For report_options_read; diff appends --normalize, and top --stacks. */
 #define REPORT_LONG_OPTIONS                                                                                  \
     {"sort", required_argument, NULL, 's'}, {"cum", no_argument, NULL, 'c'},                                 \
         {"lines", required_argument, NULL, 'n'}, {"by", required_argument, NULL, 'b'},                       \

@@ -77,6 +77,7 @@ static bool add_thread(struct report_walk *walk, arena_ref root)
     struct report_thread *thread = &report->threads[report->thread_count];
     const uint64_t idle_ns = report->waited_ns[WAIT_IDLE];
     *thread = thread_of(profile, tree_node(profile->tree, root));
+    thread->root = root;
     if (!report_walk_tree(walk, root, !is_wanted(walk->rows->request, thread), &thread->total))
         return false;
     report_walk_take_mostly_in(walk, thread);
@@ -212,7 +213,7 @@ static bool fill_rows(struct report *report, const struct report_rows *rows)
 int report_make(struct report *report, const struct profile *profile, const struct report_request *request)
 {
     struct report_rows rows;
-    *report = (struct report){.row_count = 0};
+    *report = (struct report){.has_stacks = request->keeps_stacks};
     string_table_init(&report->names);
     bool is_made = report_rows_init(&rows, profile, request, &report->names) && fill_rows(report, &rows);
     report_rows_deinit(&rows);
@@ -230,6 +231,7 @@ void report_free(struct report *report)
 {
     free(report->rows);
     free(report->threads);
+    free(report->stacks);
     string_table_deinit(&report->names);
     meaning_deinit(&report->meaning);
     *report = (struct report){.row_count = 0};

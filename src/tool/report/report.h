@@ -48,6 +48,7 @@ struct report_request {
     const regex_t *ignore;                /* only stacks without one like this */
     const char *focus_text, *ignore_text; /* what they were made of, for messages */
     bool shows_idle;                      /* else what is waited for work is left out, and only added up */
+    bool keeps_stacks;                    /* the report has them */
 };
 
 struct report_row {
@@ -59,7 +60,14 @@ struct report_row {
     uint64_t waited_ns[WAIT_KIND_COUNT]; /* of what flat waits */
 };
 
+/* A stack: the way from a node out to its thread's root. */
+struct report_stack {
+    arena_ref node;
+    struct values values; /* of the node itself */
+};
+
 struct report_thread {
+    arena_ref root;                    /* of its tree */
     const struct process_record *of;   /* NULL in a profile of one process */
     char name[THREAD_NAME_BYTES + 1];  /* in brackets for time of no known thread */
     char process[PROCESS_TITLE_BYTES]; /* profile_process_title: "" in a profile of one process */
@@ -85,6 +93,9 @@ struct report {
     struct string_table names;           /* holds the rows' names */
     struct meaning meaning;              /* of the nodes of the profile */
     bool has_changes;                    /* the profile has any */
+    bool has_stacks;                     /* the request wanted them */
+    struct report_stack *stacks;         /* of what the filters leave, those of a thread together */
+    uint32_t stack_count, stack_capacity;
 };
 
 /* A thread's name that tells it from others: "worker (1236)", "app (1234): worker (1236)", "worker (28

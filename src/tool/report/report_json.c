@@ -1,4 +1,4 @@
-/* A report as JSON: the schema is in the help of top. */
+/* A report as JSON: wallprof(1) has the schema. */
 #include "report_table.h"
 
 static void json_member(struct json *json, const char *key, uint64_t value)
@@ -60,12 +60,23 @@ static void json_number(struct json *json, const char *key, int32_t number, bool
 
 static void json_process(struct json *json, const struct process_record *process)
 {
-    json_key(json, "process");
-    json_begin_object(json);
     json_member_text(json, "name", *process->name ? process->name : NULL);
     json_number(json, "pid", process->pid, process->pid > 0);
     json_number(json, "rank", process->rank, process->rank >= 0);
-    json_end_object(json);
+}
+
+static void json_processes(struct json *json, const struct profile *profile)
+{
+    json_member_array(json, "processes");
+    for (uint32_t i = 0; i < profile->process_count; i++) {
+        const struct process_record *process = &profile->processes[i];
+        json_newline(json);
+        json_begin_object(json);
+        json_process(json, process);
+        json_member_text(json, "ending", *process->ending ? process->ending : NULL);
+        json_end_object(json);
+    }
+    json_end_array(json);
 }
 
 static void json_threads(struct json *json, const struct report *report)
@@ -77,8 +88,11 @@ static void json_threads(struct json *json, const struct report *report)
         json_newline(json);
         json_begin_object(json);
         json_member_text(json, "name", thread->has_name ? thread->name : NULL);
-        if (thread->of)
+        if (thread->of) {
+            json_member_object(json, "process");
             json_process(json, thread->of);
+            json_end_object(json);
+        }
         json_number(json, "tid", thread->tid, thread->tid != 0);
         json_member(json, "merged_threads", thread->merged_threads);
         report_json_values(json, "total", &thread->total);
@@ -111,7 +125,7 @@ static void json_rows(struct json *json, const struct report_table *table)
     json_end_array(json);
 }
 
-void report_json_write(const struct report_table *table, struct json *json)
+bool report_json_write(const struct report_table *table, struct json *json)
 {
     const struct profile *profile = table->profile;
     const struct report *report = table->report;
@@ -132,6 +146,8 @@ void report_json_write(const struct report_table *table, struct json *json)
             (tree_pseudo_name((enum pseudo_frame)i) && tree_has_weight(&report->pseudo[i])))
             report_json_values(json, tree_pseudo_name((enum pseudo_frame)i), &report->pseudo[i]);
     json_end_object(json);
+    json_processes(json, profile);
+    json_member(json, "idle_threads", report->idle_thread_count);
     json_threads(json, report);
     json_member_text(json, "by", report_by_words[table->by]);
     json_member_text(json, "sort", report_metric_words[table->metric]);
@@ -139,6 +155,8 @@ void report_json_write(const struct report_table *table, struct json *json)
     json_bool(json, table->by_cum);
     json_member(json, "row_count", report->row_count);
     json_rows(json, table);
+    bool is_whole = !report->has_stacks || report_json_stacks(table, json);
     json_end_object(json);
     json_newline(json);
+    return is_whole;
 }

@@ -27,8 +27,11 @@ struct report_table {
 
 void report_table_write(const struct report_table *table, FILE *stream);
 
-/* `wallprof top --help` has the schema. */
-void report_json_write(const struct report_table *table, struct json *json);
+/* wallprof(1) has the schema. False without memory. */
+bool report_json_write(const struct report_table *table, struct json *json);
+
+/* "stacks" and "frames" of a report that has stacks. False without memory; what was written is of no use. */
+bool report_json_stacks(const struct report_table *table, struct json *json);
 
 /* For other documents: {"samples": .., "cpu_ns": .., "offcpu_ns": .., "rundelay_ns": .., "wall_ns": ..} */
 void report_json_values(struct json *json, const char *key, const struct values *values);

@@ -129,6 +129,15 @@ static void leave_location(struct report_walk *walk, const struct location *loca
     }
 }
 
+/* False without memory. */
+static bool keep_stack(struct report *report, arena_ref node, const struct values *values)
+{
+    if (!array_grow(&report->stacks, &report->stack_capacity, report->stack_count, sizeof *report->stacks))
+        return false;
+    report->stacks[report->stack_count++] = (struct report_stack){node, *values};
+    return true;
+}
+
 static bool enter_node(struct report_walk *walk, arena_ref ref)
 {
     const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
@@ -144,6 +153,8 @@ static bool enter_node(struct report_walk *walk, arena_ref ref)
     *below = (struct report_level){shown_values(walk, ref), node->changes};
     if (!tree_has_weight(&below->values))
         return true;
+    if (walk->report->has_stacks && !keep_stack(walk->report, ref, &below->values))
+        return false;
     walk->report->has_changes |= node->changes.flat_near > 0;
     add_flat(walk, location, ref, &below->values);
     if (!node->parent) {
