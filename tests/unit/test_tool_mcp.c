@@ -270,6 +270,76 @@ static void an_answer_is_bounded(void **state)
     json_decref(is_larger);
 }
 
+/* ---- commands ---- */
+
+enum { LINES = 2000, ITEMS = 40000 };
+
+/* What this program does as a child of itself, in the place of wallprof: `top` prints a long table, `explain`
+ * a long document, `callers` a short one with blanks, and `diff` fails. */
+static int play_command(const char *command)
+{
+    if (strcmp(command, "diff") == 0)
+        return fputs("wallprof: a: no such file\n", stderr) == EOF ? 2 : 1;
+    if (strcmp(command, "callers") == 0)
+        return puts("{\"version\": 1,\n \"callers\": []}") == EOF;
+    for (int i = 0; strcmp(command, "top") == 0 && i < LINES; i++)
+        printf("line %05d\n", i);
+    for (int i = 0; strcmp(command, "explain") == 0 && i < ITEMS; i++)
+        printf("%c1%s", i ? ',' : '[', i + 1 == ITEMS ? "]" : "");
+    return 0;
+}
+
+/* The text of what a tool answers; is_error is asserted. */
+static char *text_of_call(const char *tool, const char *arguments, bool is_error)
+{
+    struct mcp_watch nobody = {.fd = -1};
+    json_t *given = arguments_of(arguments);
+    json_t *answer = mcp_tool_call(mcp_tool_named(tool), given, &nobody);
+    const json_t *content = json_array_get(json_object_get(answer, "content"), 0);
+    assert_int_equal(json_is_true(json_object_get(answer, "isError")), is_error);
+    char *text = strdup(json_string_value(json_object_get(content, "text")));
+    json_decref(answer);
+    json_decref(given);
+    return text;
+}
+
+static void a_table_is_cut_at_a_lines_end(void **state)
+{
+    (void)state;
+    char *text = text_of_call("summary", "{\"file\":\"a\"}", false);
+    const size_t kept = (MCP_ANSWER_BYTES - 100) / 11;
+    char end[128];
+    snprintf(end, sizeof end, "line %05zu\n[%zu bytes more: ask for fewer lines, or filter]\n", kept - 1,
+             (LINES - kept) * 11);
+    assert_true(strlen(text) <= MCP_ANSWER_BYTES);
+    assert_string_equal(text + kept * 11 - 11, end);
+    free(text);
+}
+
+static void a_document_that_is_too_long_is_an_error(void **state)
+{
+    (void)state;
+    char *text = text_of_call("explain", "{\"file\":\"a\"}", true);
+    assert_non_null(strstr(text, "ask for fewer lines"));
+    free(text);
+}
+
+static void a_document_loses_its_blanks(void **state)
+{
+    (void)state;
+    char *text = text_of_call("callers", "{\"file\":\"a\",\"function\":\"f\"}", false);
+    assert_string_equal(text, "{\"version\":1,\"callers\":[]}");
+    free(text);
+}
+
+static void a_failure_has_the_commands_message(void **state)
+{
+    (void)state;
+    char *text = text_of_call("diff", "{\"before\":\"a\",\"after\":\"b\"}", true);
+    assert_string_equal(text, "wallprof: a: no such file\n");
+    free(text);
+}
+
 /* What a client needs of each tool. */
 static void tools_are_listed(void **state)
 {
@@ -288,8 +358,10 @@ static void tools_are_listed(void **state)
     json_decref(list);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[0], "wallprof") == 0)
+        return play_command(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered_in_their_order),
         cmocka_unit_test(notifications_and_responses_are_not_answered),
@@ -303,6 +375,10 @@ int main(void)
         cmocka_unit_test(arguments_are_as_the_schema_says),
         cmocka_unit_test(wrong_calls_are_answered),
         cmocka_unit_test(an_answer_is_bounded),
+        cmocka_unit_test(a_table_is_cut_at_a_lines_end),
+        cmocka_unit_test(a_document_that_is_too_long_is_an_error),
+        cmocka_unit_test(a_document_loses_its_blanks),
+        cmocka_unit_test(a_failure_has_the_commands_message),
         cmocka_unit_test(tools_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
