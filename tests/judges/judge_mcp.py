@@ -1,6 +1,6 @@
 """A client of `wallprof mcp` that knows no library: what runs meanwhile, and what ends with what.
 
-usage: judge_mcp.py WALLPROF DIRECTORY
+usage: judge_mcp.py WALLPROF DIRECTORY   (TMPDIR is the test's own)
 """
 
 import json
@@ -94,7 +94,13 @@ def stubborn():
     assert os.path.getsize(document["recording"]) > 0 and document["explanation"]["version"] == 1, said
 
 
+def directories():
+    """Those that were made for recordings."""
+    return {name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("wallprof.")}
+
+
 def failing():
+    before = directories()
     server = Server()
     for number, arguments in enumerate([{"command": ["./no-such-program"]}, {"command": ["true"], "output": "no/such.pb.gz"},
                                         {"command": ["true"], "directory": "no"}]):
@@ -102,6 +108,7 @@ def failing():
         result = server.receive()["result"]
         assert result["isError"] and "no" in result["content"][0]["text"], result
     assert server.end() == (b"", 0)
+    assert directories() == before, "empty directories are left"
 
 
 for test in cancelled, killed, stubborn, failing:

@@ -18,7 +18,7 @@ const modern = {
 const Ajv = from('ajv/dist/2020').default;
 
 const patient = { timeout: 600000 };
-const own = { command: tool, args: ['mcp'], cwd: directory };
+const own = { command: tool, args: ['mcp'], cwd: directory, env: { ...process.env } };
 const client = new Client({ name: 'judge', version: '1' });
 
 async function call(name, args) {

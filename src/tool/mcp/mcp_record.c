@@ -13,7 +13,8 @@
 
 struct recorded {
     char path[PATH_MAX];
-    struct stat before; /* of a file that was there; zeros without */
+    bool is_in_own_directory; /* which nobody misses if it stays empty */
+    struct stat before;       /* of a file that was there; zeros without */
     enum mcp_end end;
     int status;
     struct mcp_text output;
@@ -82,6 +83,16 @@ static bool was_written(const struct recorded *recorded)
             now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
 }
 
+static void remove_empty_directory(struct recorded *recorded)
+{
+    char *name = recorded->is_in_own_directory ? strrchr(recorded->path, '/') : NULL;
+    if (!name)
+        return;
+    *name = '\0';
+    rmdir(recorded->path);
+    *name = '/';
+}
+
 /* ---- answers ---- */
 
 static json_t *ending_of(const struct recorded *recorded)
@@ -148,6 +159,7 @@ json_t *mcp_record(const json_t *arguments, struct mcp_watch *watch)
         snprintf(reason, sizeof reason, "there is no place for the recording: %s", error_text(-error));
         return mcp_answer_text(reason, true);
     }
+    recorded.is_in_own_directory = !text_of(arguments, "output");
     stat(recorded.path, &recorded.before);
     json_t *words = run_words(arguments, recorded.path);
     mcp_text_init(&recorded.output, MCP_OUTPUT_BYTES, true);
@@ -156,6 +168,7 @@ json_t *mcp_record(const json_t *arguments, struct mcp_watch *watch)
                                     .is_run = true};
     recorded.end = mcp_run_words(words, child, watch, &recorded.output, &recorded.output, &recorded.status);
     json_t *answer = answer_of(&recorded, watch);
+    remove_empty_directory(&recorded);
     mcp_text_deinit(&recorded.output);
     json_decref(words);
     return answer;
