@@ -19,6 +19,7 @@
 #include "gap_watch.h"
 #include "modules/modules.h"
 #include "observe.h"
+#include "program_clock.h"
 #include "base/random.h"
 #include "overhead_limit.h"
 #include "realtime.h"
@@ -50,6 +51,7 @@ struct sampler {
         skipped; /* how many ticks without a sample the schedule has not counted yet, and their moments */
     uint64_t skipped_ns[SAMPLER_SKIPPED_MAX];
     struct overhead_limit overhead_limit;
+    struct program_clock program_clock;
     uint32_t overhead_group_count; /* its last answer; 0: none yet */
     uint64_t sample_count;
     uint64_t former_cpu_ns; /* of sampler threads before this one */

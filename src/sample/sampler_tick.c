@@ -260,6 +260,17 @@ static void set_quiet_rate(struct sampler *sampler)
     sampler->quiet.samples /= 2;
 }
 
+static uint64_t program_cpu_ns(struct sampler *sampler, uint64_t own_ns, uint64_t now_ns)
+{
+    struct program_clock *clock = &sampler->program_clock;
+    if (program_clock_is_due(clock, now_ns)) {
+        uint64_t process_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+        uint64_t took_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
+        program_clock_note(clock, now_ns, process_ns - own_ns, took_ns);
+    }
+    return program_clock_at(clock, now_ns);
+}
+
 void sampler_limit_overhead(struct sampler *sampler, uint64_t now_ns)
 {
     struct overhead_limit *limit = &sampler->overhead_limit;
@@ -271,7 +282,7 @@ void sampler_limit_overhead(struct sampler *sampler, uint64_t now_ns)
         .samples = sampler->sample_count,
         .own_cpu_ns = cpu_ns + sampler->observer.replies_cpu_ns - sampler->upkeep_cpu_ns,
         .quiet_cpu_ns = sampler->quiet_cpu_ns,
-        .program_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns,
+        .program_cpu_ns = program_cpu_ns(sampler, cpu_ns, now_ns),
         .samples_per_tick = schedule_samples_per_tick(&sampler->schedule),
         .processes = overhead_group_tell(&sampler->overhead_group, now_ns),
     };
