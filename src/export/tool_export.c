@@ -29,7 +29,7 @@
 enum {
     STACK_BYTES = 64 * 1024,
     TIME_MAX_S = 30,
-    ENVIRONMENT_MAX = 9,
+    ENVIRONMENT_MAX = 10,
     FIRST_SPARE_FD = 10,
     FILES_MAX = 1 + CONFIG_MORE_OUTS_MAX,
     NAME_BYTES = PATH_MAX + NAME_MAX + 2
@@ -103,8 +103,14 @@ bool tool_export_is_tool(char *const *environment)
 /* The part of the program's environment that the tool reads. */
 static void choose_environment(char *ret[ENVIRONMENT_MAX])
 {
-    static const char *const names[] = {
-        "HOME=", "XDG_CACHE_HOME=", "WALLPROF_CACHE=", "DEBUGINFOD_URLS=", "NO_COLOR=", "LC_ALL=", "TERM="};
+    static const char *const names[] = {"HOME=",
+                                        "XDG_CACHE_HOME=",
+                                        "WALLPROF_CACHE=",
+                                        "WALLPROF_IDLE=",
+                                        "DEBUGINFOD_URLS=",
+                                        "NO_COLOR=",
+                                        "LC_ALL=",
+                                        "TERM="};
     size_t count = 0;
     _Static_assert(sizeof names / sizeof *names + 2 <= ENVIRONMENT_MAX, "and the mark and NULL");
     ret[count++] = tool_mark;

@@ -47,4 +47,17 @@ for kind in $("$program" list); do
     WALLPROF_OVERHEAD=off profile_run "$TMP/$kind.pb.gz" "$program" "$kind" || fail "$kind: it ended with status $?"
     check_answer "$kind"
 done
+
+# What the user says of idle time, by the variable and by the option, which replaces it.
+finds_sleep() { # ARGUMENTS OF wallprof...
+    run_tool "$@" "$TMP/sleep.pb.gz" | grep -q '% *planted_sleep'
+}
+finds_sleep top || complain 'no planted_sleep'
+for command in top explain; do
+    WALLPROF_IDLE='planted_s*p' finds_sleep $command && complain "$command: what WALLPROF_IDLE names is not idle"
+done
+finds_sleep top --idle=planted_sleep && complain 'what --idle names is not idle'
+WALLPROF_IDLE='planted_s*p' finds_sleep top --idle=hide || complain '--idle does not replace WALLPROF_IDLE'
+WALLPROF_IDLE=show run_tool top "$TMP/sleep.pb.gz" | grep -q 'idle (hidden)' && complain 'WALLPROF_IDLE=show hides'
+WALLPROF_IDLE=show run_tool top --idle=hide "$TMP/sleep.pb.gz" | grep -q 'idle (hidden)' || complain '--idle=hide shows'
 exit "$bad"

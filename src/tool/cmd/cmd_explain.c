@@ -4,6 +4,7 @@
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/io/text.h"
+#include "tool/meaning/idle.h"
 #include "tool/read/recording.h"
 #include "tool/read/store_names.h"
 #include "tool/report/finding.h"
@@ -86,9 +87,10 @@ static int print_text(const struct explaining *explaining)
     char command[PROFILE_COMMAND_BYTES], where[ANSWER_TEXT_BYTES], all[TEXT_NUMBER_BYTES],
         duration[TEXT_NUMBER_BYTES];
     const struct report *report = explaining->report;
-    text_time(all, tree_wall_ns(&report->selected) + report->waited_ns[WAIT_IDLE]);
+    const bool shows_idle = idle_is_shown();
+    text_time(all, tree_wall_ns(&report->selected) + (shows_idle ? 0 : report->waited_ns[WAIT_IDLE]));
     text_time(duration, explaining->profile->duration_ns);
-    answer_where(report, false, where);
+    answer_where(report, shows_idle, where);
     printf("%s\n%s of thread time in %s\n%s\n", profile_command(explaining->profile, command), all, duration,
            where);
     for (size_t i = 0; i < explaining->count; i++)
@@ -182,7 +184,7 @@ static int look(struct explaining *explaining, size_t most)
 static int explain(const char *path, size_t most, bool is_json)
 {
     static struct explaining explaining;
-    const struct report_request request = {.by = REPORT_BY_FUNCTION};
+    const struct report_request request = {.by = REPORT_BY_FUNCTION, .shows_idle = idle_is_shown()};
     struct recording recording;
     struct report report;
     if (store_names_open(&recording, path) != 0)

@@ -2,6 +2,7 @@
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/io/text.h"
+#include "tool/meaning/idle.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +14,7 @@ static const char help[] = "  -n, --lines N        number of lines; 0 for all. D
                            "  -s, --sort WHAT      by wall, cpu, offcpu, rundelay or samples; first (wall)\n"
                            "  -c, --cum            sort by time with all that was called\n"
                            "  -b, --by WHAT        by leaf, line, file, module, thread, process or label\n"
-                           "      --idle           also time in which threads wait for work\n"
+                           "      --idle[=WHAT]    also waits for work; or WHAT, as WALLPROF_IDLE has it\n"
                            "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
                            "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
                            "  -l, --label LABEL    only samples with this label (key or key=value)\n"
@@ -86,6 +87,8 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->is_help = true;
     else if (option == REPORT_OPTION_NO_ERROR)
         options->is_without_errors = true;
+    else if (option == REPORT_OPTION_IDLE && argument)
+        setenv("WALLPROF_IDLE", argument, 1);
     else if (option == REPORT_OPTION_IDLE)
         options->request.shows_idle = true;
     else if (option == REPORT_OPTION_STACKS)
@@ -119,6 +122,7 @@ int report_options_read(struct report_options *options, int argc, char **argv, c
                                : set_option(options, option, optarg);
     if (status == 0 && !options->is_help)
         status = output_redirect(options->command, options->output, options->is_json);
+    options->request.shows_idle |= idle_is_shown();
     text_colour_of_word(options->colour, stdout, &options->has_colour);
     if (options->columns == COLUMNS_NOT_SAID)
         options->columns = text_columns(stdout);

@@ -34,7 +34,7 @@ enum {
         {"colour", required_argument, NULL, 'C'}, {"color", required_argument, NULL, 'C'},                   \
         {"json", no_argument, NULL, 'j'}, {"output", required_argument, NULL, 'o'},                          \
         {"no-error", no_argument, NULL, REPORT_OPTION_NO_ERROR},                                             \
-        {"idle", no_argument, NULL, REPORT_OPTION_IDLE},                                                     \
+        {"idle", optional_argument, NULL, REPORT_OPTION_IDLE},                                               \
     {                                                                                                        \
         "help", no_argument, NULL, 'h'                                                                       \
     }

@@ -1,5 +1,6 @@
 #include "meaning.h"
 #include "code_owner.h"
+#include "idle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,10 +29,14 @@ static enum code_owner owner_of(const struct profile *profile, const struct loca
 static void know_functions(const struct meaning_names *names)
 {
     const struct symbols *symbols = names->profile->symbols;
+    struct idle_setting idle;
+    idle_setting_read(&idle);
     for (uint32_t i = 0; i < symbols->function_count; i++) {
         const char *name = symbols->functions[i].name;
         enum wait_kind kind;
         names->functions[i].machine = wait_machine_of(name, &kind) ? 1 + kind : 0;
+        if (idle_setting_has(&idle, name))
+            names->functions[i].machine = 1 + WAIT_IDLE;
         names->functions[i].is_of_language = code_owner_is_of_language(name);
     }
 }

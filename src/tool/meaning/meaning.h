@@ -6,7 +6,7 @@
  * is made of counts for the function that takes the lock (wait_machine in wait_kind.h).
  *
  * A wait is idle if a thread waits for work, not for its work to go on:
- * - a machine may say so, such as a pool's queue;
+ * - a machine may say so, such as a pool's queue, or what WALLPROF_IDLE names (idle.h);
  * - epoll, accept and sigwait wait for work, unless a machine says what they are for;
  * - so do poll, select, a condition and a semaphore that a thread is in right below where it began: at most
  *   MEANING_IDLE_DEPTH functions of the user's around it.
