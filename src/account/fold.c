@@ -111,21 +111,6 @@ static struct passed leave_out_gaps(const struct fold *fold, struct fold_thread 
     return passed;
 }
 
-/* The node for a path. Where memory ends, [overflow] stands for the rest of it. */
-static arena_ref node_of_path(struct tree *tree, arena_ref root, const arena_ref *path, size_t depth)
-{
-    arena_ref node = root;
-    for (size_t i = depth; i-- > 0;) {
-        arena_ref child = path[i] ? tree_child(tree, node, path[i]) : 0;
-        if (!child) {
-            tree->overflows++;
-            return tree_pseudo_child(tree, node, PSEUDO_OVERFLOW);
-        }
-        node = child;
-    }
-    return node;
-}
-
 /* The stack of a node, without the labels that its path begins with. */
 struct folded_stack {
     arena_ref node;
@@ -186,8 +171,8 @@ static void follow_stack(struct tree *tree, struct fold_thread *thread,
                          const struct fold_observation *observation)
 {
     struct folded_stack before = {thread->node, thread->label_depth}, now = before;
-    now.node = node_of_path(tree, observation->base ? observation->base : thread->root, observation->path,
-                            observation->depth);
+    now.node = tree_path(tree, observation->base ? observation->base : thread->root, observation->path,
+                         observation->depth);
     now.label_depth = labels_of_path(tree, now.node, observation->label_count);
     count_calls(tree, before, now);
     thread->node = now.node;
@@ -323,21 +308,14 @@ static void estimate_delay(const struct fold_thread *thread, struct passed *pass
         passed->delay_ns = (uint64_t)((unsigned __int128)tail_ns * smaller(delay_ns, offcpu_ns) / offcpu_ns);
 }
 
-static struct values less(const struct values *values, const struct values *taken)
-{
-    return (struct values){.cpu_ns = since(taken->cpu_ns, values->cpu_ns),
-                           .rundelay_ns = since(taken->rundelay_ns, values->rundelay_ns),
-                           .blocked_ns = since(taken->blocked_ns, values->blocked_ns)};
-}
-
 /* Scales the thread's claims to its life without its gaps, and without what the clocks alone say of its end,
  * as far as it has that. */
 static void settle(struct fold *fold, const struct fold_thread *thread, const struct values *end_by_clocks,
                    enum fold_rest rest)
 {
     struct values all = true_values(thread), known = claims_known(fold->tree, thread->root);
-    struct values life = less(&all, &known), claimed = less(&life, end_by_clocks),
-                  end = less(&life, &claimed);
+    struct values life = values_less(&all, &known), claimed = values_less(&life, end_by_clocks),
+                  end = values_less(&life, &claimed);
     struct claims_trader trader = {.group = thread->group, .root = thread->root};
     struct claims_settled settled = settle_claims(fold->tree, thread->root, &claimed);
     tree_add_values(&settled.left, &end);
@@ -347,7 +325,7 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
         trader.rest = rest == FOLD_REST_UNCHANGED ? 0 : node;
     }
     if (rest == FOLD_REST_UNSAMPLED)
-        trader.left = less(&settled.left, &end);
+        trader.left = values_less(&settled.left, &end);
     trader.lends = settled.raised;
     tree_add_values(&trader.lends, &trader.left);
     trader.wants = settled.excess;

@@ -25,6 +25,14 @@ static inline struct values by_clocks(const struct passed *passed, uint64_t wall
         .cpu_ns = cpu_ns, .rundelay_ns = delay_ns, .blocked_ns = wall_ns - cpu_ns - delay_ns};
 }
 
+/* No part of it is negative. */
+static inline struct values values_less(const struct values *values, const struct values *taken)
+{
+    return (struct values){.cpu_ns = since(taken->cpu_ns, values->cpu_ns),
+                           .rundelay_ns = since(taken->rundelay_ns, values->rundelay_ns),
+                           .blocked_ns = since(taken->blocked_ns, values->blocked_ns)};
+}
+
 /* A part of what has passed: nobody knows in which part the thread ran. */
 static inline struct passed share_of(const struct passed *passed, uint64_t wall_ns)
 {

@@ -329,6 +329,20 @@ arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_fra
     return child ? child : parent;
 }
 
+arena_ref tree_path(struct tree *tree, arena_ref root, const arena_ref *path, size_t depth)
+{
+    arena_ref node = root;
+    for (size_t i = depth; i-- > 0;) {
+        arena_ref child = path[i] ? tree_child(tree, node, path[i]) : 0;
+        if (!child) {
+            tree->overflows++;
+            return tree_pseudo_child(tree, node, PSEUDO_OVERFLOW);
+        }
+        node = child;
+    }
+    return node;
+}
+
 bool tree_same_function(const struct tree *tree, arena_ref a, arena_ref b)
 {
     const struct location *x = tree_location_at(tree, tree_node(tree, a)->location);

@@ -204,6 +204,10 @@ arena_ref tree_ancestor_at(const struct tree *tree, arena_ref node, uint32_t dep
 /* The child of a node for a location, made if new; 0 without memory. */
 arena_ref tree_child(struct tree *tree, arena_ref parent, arena_ref location);
 
+/* The node for a path below a node, innermost location first, made if new. Where memory ends, or a location
+ * is 0, [overflow] stands for the rest of it. */
+arena_ref tree_path(struct tree *tree, arena_ref root, const arena_ref *path, size_t depth);
+
 /* The child for a pseudo-frame. Without memory: that for [overflow] if it exists, else the node itself. */
 arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_frame pseudo);
 

@@ -2,6 +2,7 @@
 #include "observe.h"
 #include "observe_overdue.h"
 #include "base/clock.h"
+#include "base/smaller.h"
 #include "overhead_limit.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_request.h"
@@ -9,9 +10,6 @@
 #include "proc_tasks.h"
 
 #include <errno.h>
-
-/* A reply takes 5-50 us from a thread on a CPU. After this long something is in the way. */
-static const uint64_t overdue_ns = 20 * NS_PER_MS;
 
 /* A thread that let this much time pass between signal and reply without using CPU was waiting for a CPU. */
 static const uint64_t preempted_ns = 100 * NS_PER_US;
@@ -107,7 +105,7 @@ static void send_signal(struct observer *observer, struct thread *thread, uint64
     thread->observe.slot = slot;
     thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
     thread->observe.sent_cpu_ns = cpu_ns ? cpu_ns : clock_read_ns(clock_of_thread(thread->tid));
-    thread->observe.check_ns = now_ns + overdue_ns;
+    thread->observe.check_ns = now_ns + OBSERVE_OVERDUE_NS;
     sig_slots_request_labels(&observer->slots, (uint32_t)slot, &thread->annotations.labels);
     if (thread->remote.lacks_register || observer->sent++ % LEARN_EVERY == 0)
         sig_slots_let_learn(&observer->slots, (uint32_t)slot);
@@ -143,7 +141,7 @@ void observe_wait(struct observer *observer, uint64_t deadline_ns)
 static bool check_overdue(struct observer *observer, uint32_t slot, uint64_t now_ns, struct observation *ret)
 {
     struct thread *thread = observer->owner[slot];
-    thread->observe.check_ns = now_ns + overdue_ns;
+    thread->observe.check_ns = now_ns + OBSERVE_OVERDUE_NS;
     enum overdue overdue = observe_overdue(observer, thread, now_ns);
     if (overdue == OVERDUE_COMES || !cancel_request(observer, slot) || overdue == OVERDUE_LOST)
         return false;
@@ -294,9 +292,8 @@ static void release_slot(struct observer *observer, uint32_t slot)
 
 static bool was_on_cpu(const struct thread *thread, const struct sig_slot *slot)
 {
-    uint64_t elapsed = slot->time_ns > thread->observe.sent_ns ? slot->time_ns - thread->observe.sent_ns : 0;
-    uint64_t used =
-        slot->cpu_ns > thread->observe.sent_cpu_ns ? slot->cpu_ns - thread->observe.sent_cpu_ns : 0;
+    uint64_t elapsed = slot->time_ns - smaller(slot->time_ns, thread->observe.sent_ns);
+    uint64_t used = slot->cpu_ns - smaller(slot->cpu_ns, thread->observe.sent_cpu_ns);
     return !slot->was_blocked && (elapsed < preempted_ns || used >= elapsed / 2);
 }
 
@@ -398,15 +395,4 @@ void observe_forget(struct observer *observer, struct thread *thread)
         stack_cache_destroy(observer->stack_caches, cache);
     else
         observer->orphan[slot] = cache; /* being written: observe_next releases both afterwards */
-}
-
-bool observe_has_not_run(struct observer *observer, struct thread *thread)
-{
-    return remote_sample_has_not_run(&observer->remote, thread->tid, &thread->stat, &thread->remote);
-}
-
-bool observe_is_overdue(const struct thread *thread, uint64_t now_ns)
-{
-    return thread->observe.is_silent ||
-           (thread->observe.slot >= 0 && now_ns >= thread->observe.sent_ns + overdue_ns);
 }

@@ -109,7 +109,10 @@ bool observe_next(struct observer *observer, uint64_t now_ns, struct observation
 void observe_forget(struct observer *observer, struct thread *thread);
 
 /* Whether it is certain that it has not run since the last observation. */
-bool observe_has_not_run(struct observer *observer, struct thread *thread);
+static inline bool observe_has_not_run(struct observer *observer, struct thread *thread)
+{
+    return remote_sample_has_not_run(&observer->remote, thread->tid, &thread->stat, &thread->remote);
+}
 
 /* Whether a reply is outstanding for longer than a signal takes, or the thread is silent. */
 bool observe_is_overdue(const struct thread *thread, uint64_t now_ns);

@@ -123,3 +123,9 @@ void observe_report_silent(struct observer *observer, struct thread *thread, uin
     thread->observe.is_silent = true;
     observer->made.unreplied++;
 }
+
+bool observe_is_overdue(const struct thread *thread, uint64_t now_ns)
+{
+    return thread->observe.is_silent ||
+           (thread->observe.slot >= 0 && now_ns >= thread->observe.sent_ns + OBSERVE_OVERDUE_NS);
+}

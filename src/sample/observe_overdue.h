@@ -16,6 +16,9 @@
 enum overdue { OVERDUE_COMES, OVERDUE_HELD_BACK, OVERDUE_LOST };
 enum overdue observe_overdue(struct observer *observer, const struct thread *thread, uint64_t now_ns);
 
+/* A reply takes 5-50 us from a thread on a CPU. After this long something is in the way. */
+enum { OBSERVE_OVERDUE_NS = 20000000 };
+
 /* Whether a thread has our signal blocked. */
 bool observe_is_blocked(const struct observer *observer, pid_t tid);
 

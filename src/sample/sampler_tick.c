@@ -26,6 +26,16 @@ static const uint64_t last_samples_ns = NS_PER_S / 5;
 static const uint64_t skip_ns = 50 * NS_PER_MS;
 enum { SKIP_PERIOD_PARTS = 8 };
 
+/* On a busy machine the sampler is late too, but hardly that late. */
+static const uint64_t late_ns = 50 * NS_PER_MS;
+
+/* By less it is always late. */
+static const uint64_t delayed_ns = NS_PER_MS;
+
+/* On a crowded machine all threads wait for a CPU alike, the sampler too: the moment at which it gets one is
+ * as random as the one that was due. But a real-time thread of the program lets us run when it waits. */
+static const uint64_t starved_ns = NS_PER_S;
+
 /* ---- observations ---- */
 
 /* Whether it has run since it was seen before, for longer than a reply takes. */
@@ -76,6 +86,42 @@ void sampler_collect(struct sampler *sampler, uint64_t now_ns)
     while (observe_next(&sampler->observer, now_ns, &seen))
         account_one(sampler, &seen);
 }
+
+/* ---- gaps ---- */
+
+void sampler_begin_wait(struct sampler *sampler)
+{
+    realtime_raise(&sampler->realtime, sampler->thread_scan.task_directory);
+    gap_watch_begin(&sampler->gap_watch);
+}
+
+bool sampler_came_late(const struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
+{
+    return sampler->threads && !sampler->is_stopped && due_ns && now_ns > due_ns + delayed_ns;
+}
+
+/* A real-time thread took the CPU between the last tick and the one that was due: halfway, on average. */
+static void note_starved(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
+{
+    realtime_look(&sampler->realtime, sampler->threads, sampler->thread_scan.task_directory, now_ns);
+    bool is_by_realtime = sampler->realtime.highest > 0;
+    if (is_by_realtime)
+        due_ns -= sampler->tick.period_ns / 2;
+    if (is_by_realtime || now_ns > due_ns + starved_ns)
+        gaps_add(&sampler->gaps, due_ns, now_ns, GAP_NOT_OBSERVED);
+}
+
+void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
+{
+    enum gap_cause cause = gap_watch_cause(&sampler->gap_watch, now_ns - due_ns);
+    gap_watch_begin(&sampler->gap_watch);
+    if (cause == GAP_CAUSE_STARVED)
+        note_starved(sampler, due_ns, now_ns);
+    else if (now_ns > due_ns + late_ns)
+        gaps_add(&sampler->gaps, due_ns, now_ns, cause == GAP_CAUSE_STOPPED ? GAP_STOPPED : GAP_NOT_OBSERVED);
+}
+
+/* ---- ticks ---- */
 
 static void begin_tick(struct sampler *sampler, uint64_t now_ns)
 {

@@ -147,15 +147,6 @@ static void note_gap(struct session *session, uint64_t due_ns)
     sampler_pause_rest(&session->handshake.pause);
 }
 
-void session_read_title(struct session *session, uint64_t now_ns, bool must)
-{
-    struct mapped_store *store = &session->sampler.mapped_store;
-    if (session_birth_read_title(&session->birth, session->sampler.thread_scan.task_directory,
-                                 session->config->arguments, now_ns, must) &&
-        mapped_store_is_kept(store))
-        store_set_title(&store->header->process, session->birth.title);
-}
-
 void session_sleep_until(struct session *session, uint64_t deadline_ns)
 {
     uint32_t *wake = &session->requests.page->wake;

@@ -146,6 +146,15 @@ static void write_whole(struct session *session, uint64_t end_ns)
     session->recording.has_recorded = false;
 }
 
+void session_read_title(struct session *session, uint64_t now_ns, bool must)
+{
+    struct mapped_store *store = &session->sampler.mapped_store;
+    if (session_birth_read_title(&session->birth, session->sampler.thread_scan.task_directory,
+                                 session->config->arguments, now_ns, must) &&
+        mapped_store_is_kept(store))
+        store_set_title(&store->header->process, session->birth.title);
+}
+
 void session_close_and_write(struct session *session)
 {
     if (!session->recording.end_ns)
