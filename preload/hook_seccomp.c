@@ -119,6 +119,7 @@ static const struct call optional_of_sampler[] = {
     {SYS_rseq, {0}},              /* pthread_create */
     {SYS_sched_getaffinity, {0}}, /* malloc */
     {SYS_prctl, {PR_SET_TIMERSLACK}},
+    {SYS_getrusage, {0}},
     {SYS_faccessat2, {0}}, /* faccessat */
     {SYS_chdir, {0}},
     {SYS_fchmod, {0}},

@@ -46,13 +46,12 @@ static bool has_shared_root(const struct tree *tree, const struct fold_thread *t
     return tree_node(tree, thread->root)->thread == 0;
 }
 
-/* The time of a runnable thread, by the clocks of its neighbourhood; by its state if these stood still. */
+/* The time of a runnable thread, by the clocks of its neighbourhood; by its state if these stood still, or
+ * the run delay is not known. */
 static struct values of_runnable(const struct fold_thread *thread, const struct passed *passed,
                                  uint64_t wall_ns)
 {
     uint64_t cpu_ns = passed->cpu_ns, all_ns = passed->cpu_ns + passed->delay_ns;
-    if (!thread->knows_delay && thread->was_queued)
-        return (struct values){.blocked_ns = wall_ns};
     if (!thread->knows_delay || all_ns == 0) {
         cpu_ns = thread->was_running;
         all_ns = 1;
@@ -317,7 +316,7 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
     struct values life = values_less(&all, &known), claimed = values_less(&life, end_by_clocks),
                   end = values_less(&life, &claimed);
     struct claims_trader trader = {.group = thread->group, .root = thread->root};
-    struct claims_settled settled = settle_claims(fold->tree, thread->root, &claimed);
+    struct claims_settled settled = settle_claims(fold->tree, thread->root, &claimed, thread->knows_delay);
     tree_add_values(&settled.left, &end);
     if (tree_has_weight(&settled.left)) {
         arena_ref node = node_of_rest(fold->tree, thread, rest);

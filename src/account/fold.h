@@ -67,11 +67,11 @@ struct fold_thread {
     uint32_t label_depth; /* how many labels that node's path begins with */
     arena_ref credited; /* the node that the last observation's time goes to: that one or a pseudo-frame's */
     bool was_running, was_queued; /* at the last observation */
-    bool knows_delay;             /* its delay clock was read; else a wait for a CPU counts as blocked */
-    uint64_t until_ns;            /* the end of the last observation's stretch, or FOLD_GOES_ON */
-    uint64_t time_ns;             /* accounted for up to here */
-    uint64_t cpu_clock_ns;        /* the CPU clock then */
-    uint64_t delay_clock_ns;      /* the delay clock when it was read last */
+    bool knows_delay;      /* its delay clock was read; else a wait for a CPU counts as blocked in the end */
+    uint64_t until_ns;     /* the end of the last observation's stretch, or FOLD_GOES_ON */
+    uint64_t time_ns;      /* accounted for up to here */
+    uint64_t cpu_clock_ns; /* the CPU clock then */
+    uint64_t delay_clock_ns; /* the delay clock when it was read last */
     uint64_t begin_ns, begin_cpu_clock_ns, begin_delay_clock_ns;
     uint32_t group; /* of threads that settle together (settle_claims.h); set before the end */
     struct changes_thread changes;

@@ -19,11 +19,11 @@ static uint64_t scale(struct scale *scale, uint64_t claim_ns)
     return (uint64_t)(after - before);
 }
 
-enum { PARTS = 3 };
+enum part { CPU, RUNDELAY, BLOCKED, PARTS };
 
 static uint64_t *part_of(struct values *values, int part)
 {
-    return part == 0 ? &values->cpu_ns : part == 1 ? &values->rundelay_ns : &values->blocked_ns;
+    return part == CPU ? &values->cpu_ns : part == RUNDELAY ? &values->rundelay_ns : &values->blocked_ns;
 }
 
 /* Whether so little was to be seen of a part that chance decides what was seen of it. */
@@ -111,24 +111,45 @@ static uint64_t delay_of_waits(const struct values *life, const struct values *c
     return claimed->blocked_ns == 0 ? 0 : life->rundelay_ns - smaller(life->rundelay_ns, queued_ns);
 }
 
-static void move_delay(const struct tree *tree, arena_ref root, struct scale *woken)
+/*
+ * The run delay of a thread whose clock does not tell it: what it was runnable for, less its CPU time. That
+ * is no more than was claimed of it. For the sampler has a CPU itself, so others are queued for one more
+ * often.
+ */
+static uint64_t untold_delay(const struct values *life, const struct values *claimed)
 {
-    for (arena_ref node = root; node && woken->true_ns > 0; node = next_claims(tree, root, node)) {
+    uint64_t runnable_ns = claimed->cpu_ns + claimed->rundelay_ns;
+    uint64_t delay_ns = runnable_ns - smaller(runnable_ns, life->cpu_ns);
+    return smaller(delay_ns, smaller(claimed->rundelay_ns, life->blocked_ns));
+}
+
+/* Time that was claimed as one part of a node's and is another one. */
+struct moved {
+    int from, to;
+    uint64_t ns;
+};
+
+static void move_part(const struct tree *tree, arena_ref root, const struct moved *moved, uint64_t sum_ns)
+{
+    struct scale share = {.claimed_ns = sum_ns, .true_ns = moved->ns};
+    for (arena_ref node = root; node && moved->ns > 0; node = next_claims(tree, root, node)) {
         struct values *self = &tree_node(tree, node)->self;
-        uint64_t moved_ns = scale(woken, self->blocked_ns);
-        self->blocked_ns -= moved_ns;
-        self->rundelay_ns += moved_ns;
+        uint64_t moved_ns = scale(&share, *part_of(self, moved->from));
+        *part_of(self, moved->from) -= moved_ns;
+        *part_of(self, moved->to) += moved_ns;
     }
 }
 
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life)
+struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life,
+                                    bool knows_delay)
 {
     struct claims_settled settled = {0};
     const struct claimed_tree whole = {tree, root, 0};
     struct values known = *life, claimed = sum_of_claims(&whole);
-    uint64_t woken_ns = delay_of_waits(life, &claimed);
-    known.rundelay_ns -= woken_ns;
-    known.blocked_ns += woken_ns;
+    const struct moved moved = knows_delay ? (struct moved){BLOCKED, RUNDELAY, delay_of_waits(life, &claimed)}
+                                           : (struct moved){RUNDELAY, BLOCKED, untold_delay(life, &claimed)};
+    *part_of(&known, moved.from) += moved.ns;
+    *part_of(&known, moved.to) -= moved.ns;
     struct scale scales[PARTS];
     bool is_rare = has_rare_part(&known, claimed.samples);
     for (int part = 0; part < PARTS; part++) {
@@ -142,7 +163,7 @@ struct claims_settled settle_claims(const struct tree *tree, arena_ref root, con
             *part_of(&settled.raised, part) = true_ns - claimed_ns;
     }
     scale_tree(&whole, scales);
-    move_delay(tree, root, &(struct scale){.claimed_ns = known.blocked_ns, .true_ns = woken_ns});
+    move_part(tree, root, &moved, *part_of(&known, moved.from));
     return settled;
 }
 

@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "profile/profile.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Threads of one name do the same work: they are a group. Those without a name are none: 0. */
@@ -44,8 +45,13 @@ struct claims_settled {
 /* What nodes have that no observation claims: time in gaps (gaps.h). settle_claims leaves them alone. */
 struct values claims_known(const struct tree *tree, arena_ref root);
 
-/* life: the parts of the thread's life, without what is known. Cost: three steps for each node. */
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life);
+/*
+ * life: the parts of the thread's life, without what is known. Where the kernel does not tell the run delay,
+ * it is estimated from the claims, and then counts as blocked time of the nodes that have claimed it. Else a
+ * thread that is often queued would have too much wall time in its waits. Cost: three steps for each node.
+ */
+struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life,
+                                    bool knows_delay);
 
 /* A thread with too little claimed of one part, and too much of another. */
 struct claims_trader {

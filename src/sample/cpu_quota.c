@@ -1,4 +1,5 @@
 #include "cpu_quota.h"
+#include "base/raw_calls.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +16,7 @@ static bool read_text(const char *path, char text[TEXT_BYTES])
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    ssize_t bytes = read(fd, text, TEXT_BYTES - 1);
+    ssize_t bytes = raw_read(fd, text, TEXT_BYTES - 1);
     close(fd);
     text[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0;

@@ -1,15 +1,19 @@
 #include "gap_watch.h"
+#include "base/clock.h"
 #include "base/raw_calls.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { TEXT_BYTES = 96 };
 
-void gap_watch_open(struct gap_watch *watch)
+/* By less it is late on every busy machine. */
+static const uint64_t worth_reading_ns = 50 * NS_PER_MS;
+
+void gap_watch_enter(struct gap_watch *watch, bool has_own_descriptors)
 {
-    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    *watch = (struct gap_watch){.fd = fd > 0 ? fd : 0};
+    *watch = (struct gap_watch){.may_open = has_own_descriptors};
 }
 
 void gap_watch_drop(struct gap_watch *watch)
@@ -17,22 +21,29 @@ void gap_watch_drop(struct gap_watch *watch)
     *watch = (struct gap_watch){0};
 }
 
-static bool read_runs(int fd, struct gap_watch_runs *ret)
+static uint64_t count_runs(void)
+{
+    struct rusage usage = {0};
+    sig_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0);
+    return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+/* How long it was ready to run without a CPU, in all; what was known before if it cannot be read. */
+static uint64_t read_delay(int fd, uint64_t known_ns)
 {
     char text[TEXT_BYTES], *at = text;
     ssize_t bytes = fd ? raw_result(sig_syscall4(SYS_pread64, fd, (long)text, sizeof(text) - 1, 0)) : -1;
     if (bytes <= 0)
-        return false;
+        return known_ns;
     text[bytes] = '\0';
     strtoull(at, &at, 10); /* its CPU time */
-    ret->delay_ns = strtoull(at, &at, 10);
-    ret->count = strtoull(at, NULL, 10);
-    return true;
+    return strtoull(at, NULL, 10);
 }
 
 void gap_watch_begin(struct gap_watch *watch)
 {
-    watch->is_known = read_runs(watch->fd, &watch->before);
+    watch->before = (struct gap_watch_runs){.delay_ns = read_delay(watch->fd, watch->before.delay_ns),
+                                            .count = count_runs()};
 }
 
 enum gap_cause gap_watch_judge(const struct gap_watch_runs *before, const struct gap_watch_runs *after,
@@ -43,10 +54,16 @@ enum gap_cause gap_watch_judge(const struct gap_watch_runs *before, const struct
     return after->count - before->count >= 2 ? GAP_CAUSE_STOPPED : GAP_CAUSE_UNKNOWN;
 }
 
-enum gap_cause gap_watch_cause(const struct gap_watch *watch, uint64_t late_ns)
+enum gap_cause gap_watch_cause(struct gap_watch *watch, uint64_t late_ns)
 {
-    struct gap_watch_runs after;
-    if (!watch->is_known || !read_runs(watch->fd, &after))
-        return GAP_CAUSE_UNKNOWN;
+    const uint64_t count = count_runs();
+    if (late_ns < worth_reading_ns)
+        return GAP_CAUSE_STARVED;
+    if (watch->may_open && !watch->fd) {
+        int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+        watch->fd = fd > 0 ? fd : 0;
+        watch->may_open = fd > 0;
+    }
+    const struct gap_watch_runs after = {read_delay(watch->fd, watch->before.delay_ns), count};
     return gap_watch_judge(&watch->before, &after, late_ns);
 }

@@ -108,8 +108,7 @@ void sampler_close_directory(struct sampler *sampler)
 static void open_directory(struct sampler *sampler, bool has_own_descriptors)
 {
     thread_scan_open(&sampler->thread_scan);
-    if (has_own_descriptors)
-        gap_watch_open(&sampler->gap_watch);
+    gap_watch_enter(&sampler->gap_watch, has_own_descriptors);
     observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors,
                   &sampler->view);
 }

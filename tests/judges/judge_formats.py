@@ -63,23 +63,24 @@ def cumulative(stacks):
 
 
 def page_of(path):
-    """Values by stack, and off-CPU time by what was waited for."""
+    """Values by stack, and off-CPU time by what was waited for: a CPU, or what the node waits for."""
     with open(path, encoding="utf-8") as file:
         data = json.loads(re.search(r'<script type="application/json" id="profile">\n?(.*?)</script>', file.read(), re.S)[1])
     names = [data["strings"][data["functions"][i]] for i in range(0, len(data["functions"]), 3)]
     frames = [[names[function] for function in reversed(location[1::2])] for location in data["locations"]]
     pairs, waits = [], collections.Counter()
     for tree in data["trees"]:
-        path_ = []
+        path_, delays = [], dict(zip(*[iter(tree.get("rundelay", []))] * 2))
         for i in range(0, len(tree["nodes"]), 7):
             depth, location, *values, wait = tree["nodes"][i : i + 7]
-            waits[data["waits"][wait]] += values[OFFCPU]
+            waits["cpu"] += delays.get(i // 7, 0)
+            waits[data["waits"][wait]] += values[OFFCPU] - delays.get(i // 7, 0)
             path_[depth - 1 :] = [frames[location]]
             pairs.append(((tree.get("id", 0), tree.get("name", ""), *(name for each in path_ for name in each)), values))
         same_total = summed((0, values) for stack, values in pairs if stack[0] == tree.get("id", 0))
         if [int(digits) for digits in tree["total"][:4]] != same_total.get(0, [0] * 4):
             fail(f"the page's total of {tree.get('name')} is {tree['total']}, its nodes have {same_total}")
-    if int(data["idle"][OFFCPU]) != waits["idle"]:
+    if int(data["idle"][OFFCPU]) != waits["idle"]:  # of which no part is a wait for a CPU
         fail(f"the page says that {data['idle'][OFFCPU]} ns are idle, its nodes have {waits['idle']}")
     return {stack: values for stack, values in summed(pairs).items() if any(values)}, waits
 
@@ -94,11 +95,12 @@ def judge_page(path, pprof, stacks):
 
 
 def judge_waits(what, found, path):
-    """found: ns by word. What was not seen has no label in pprof."""
+    """found: ns by word. What was not seen has no label in pprof, and nor has a wait for a CPU."""
     profile = pprof_read.Profile(path)
     labelled = collections.Counter()
     for sample in profile.message.sample:
-        labelled[profile.label(sample, "wait") or "not seen"] += sample.value[OFFCPU]
+        labelled["cpu"] += sample.rundelay
+        labelled[profile.label(sample, "wait") or "not seen"] += sample.value[OFFCPU] - sample.rundelay
     if +labelled != +collections.Counter(found):
         fail(f"{what}: {dict(found)} are waited, in pprof {dict(labelled)}")
 

@@ -399,6 +399,23 @@ static void a_wait_for_a_cpu_that_nobody_counts_is_blocked(void **state)
     assert_parts(fixture, "r", (struct values){1, 25, 0, 0});
 }
 
+/* It was runnable for 600 of 1000, and had a CPU for 300 of them. The sampler sees that less often: it needs
+ * one itself. So f is queued in five of six, and has its wall time all the same. */
+static void wall_time_does_not_depend_on_who_has_the_cpu(void **state)
+{
+    struct fixture *fixture = *state;
+    begin_delayed(fixture, 2, FOLD_NO_DELAY);
+    for (uint64_t i = 1; i <= 10; i++)
+        observe_delayed(fixture, i * 100, i * 30, FOLD_NO_DELAY,
+                        i == 3  ? RUNNING
+                        : i > 6 ? WAITING
+                                : QUEUED,
+                        i > 6 ? "w" : "f");
+    end_delayed(fixture, 1000, 300, FOLD_NO_DELAY);
+    assert_parts(fixture, "f", (struct values){6, 300, 0, 300});
+    assert_parts(fixture, "w", (struct values){4, 0, 0, 400});
+}
+
 /* More run delay than there was time off the CPU: part of it was before the start. */
 static void there_is_no_more_run_delay_than_time_off_the_cpu(void **state)
 {
@@ -1137,6 +1154,7 @@ int main(void)
         TEST(all_three_parts_are_scaled),
         TEST(a_clock_that_stands_still_leaves_the_state_to_decide),
         TEST(a_wait_for_a_cpu_that_nobody_counts_is_blocked),
+        TEST(wall_time_does_not_depend_on_who_has_the_cpu),
         TEST(there_is_no_more_run_delay_than_time_off_the_cpu),
         TEST(the_end_is_taken_to_be_as_the_life_before),
         TEST(claims_in_excess_are_taken_from_unsampled_time_of_the_group),
