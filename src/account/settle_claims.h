@@ -33,7 +33,7 @@ static inline uint32_t claims_group(const char name[THREAD_NAME_BYTES])
     return *name == '\0' ? 0 : (uint32_t)hash_bytes(hash_of_nothing, name, strnlen(name, THREAD_NAME_BYTES));
 }
 
-enum { CLAIMS_EXPECTED = 16, CLAIMS_TRADERS = 128 };
+enum { CLAIMS_EXPECTED = 5, CLAIMS_TRADERS = 128 };
 
 struct claims_settled {
     struct values left; /* parts that no node has claimed anything of */
