@@ -180,11 +180,13 @@ void sampler_idle(struct sampler *sampler, uint64_t now_ns);
 
 /*
  * Before the sampler thread waits for a moment; whether it has come much later than at that moment; and if
- * so: the time since then could not be observed. *sampler may be zeroed memory for the first two.
+ * so: the time since then could not be observed. is_at_work: it did not wait, but its own calls took so long.
+ * They wait for the program's locks in the kernel too, so that says little below a second. *sampler may be
+ * zeroed memory for the first two.
  */
 void sampler_begin_wait(struct sampler *sampler);
 bool sampler_came_late(const struct sampler *sampler, uint64_t due_ns, uint64_t now_ns);
-void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns);
+void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns, bool is_at_work);
 
 /*
  * Forgets the recording, which is stopped or has just been settled at now_ns, and begins another one: of the

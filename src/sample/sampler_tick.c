@@ -111,14 +111,15 @@ static void note_starved(struct sampler *sampler, uint64_t due_ns, uint64_t now_
         gaps_add(&sampler->gaps, due_ns, now_ns, GAP_NOT_OBSERVED);
 }
 
-void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
+void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns, bool is_at_work)
 {
     enum gap_cause cause = gap_watch_cause(&sampler->gap_watch, now_ns - due_ns);
     gap_watch_begin(&sampler->gap_watch);
     if (cause == GAP_CAUSE_STARVED)
         note_starved(sampler, due_ns, now_ns);
-    else if (now_ns > due_ns + late_ns)
-        gaps_add(&sampler->gaps, due_ns, now_ns, cause == GAP_CAUSE_STOPPED ? GAP_STOPPED : GAP_NOT_OBSERVED);
+    else if (now_ns > due_ns + (is_at_work ? starved_ns : late_ns))
+        gaps_add(&sampler->gaps, due_ns, now_ns,
+                 cause == GAP_CAUSE_STOPPED && !is_at_work ? GAP_STOPPED : GAP_NOT_OBSERVED);
 }
 
 /* ---- ticks ---- */
@@ -204,7 +205,7 @@ static uint64_t time_at_work(struct sampler *sampler, uint64_t *last_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (sampler_came_late(sampler, *last_ns, now_ns))
-        sampler_note_gap(sampler, *last_ns, now_ns);
+        sampler_note_gap(sampler, *last_ns, now_ns, true);
     return *last_ns = now_ns;
 }
 

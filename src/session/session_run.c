@@ -143,7 +143,7 @@ static void note_gap(struct session *session, uint64_t due_ns)
     if (!sampler_came_late(&session->sampler, due_ns, now_ns))
         return;
     sampler_pause_work(&session->handshake.pause);
-    sampler_note_gap(&session->sampler, due_ns, now_ns);
+    sampler_note_gap(&session->sampler, due_ns, now_ns, false);
     sampler_pause_rest(&session->handshake.pause);
 }
 
