@@ -26,16 +26,11 @@ static uint64_t *part_of(struct values *values, int part)
     return part == CPU ? &values->cpu_ns : part == RUNDELAY ? &values->rundelay_ns : &values->blocked_ns;
 }
 
-/* Whether so little was to be seen of a part that chance decides what was seen of it. */
-static bool has_rare_part(struct values *life, uint64_t observations)
+/* Whether so little was to be seen of the thread's work that chance decides what was seen of it. */
+static bool is_rarely_seen(const struct values *life, uint64_t observations)
 {
-    unsigned __int128 enough = (unsigned __int128)CLAIMS_EXPECTED * tree_wall_ns(life);
-    for (int part = 0; part < PARTS; part++) {
-        uint64_t part_ns = *part_of(life, part);
-        if (part_ns > 0 && (unsigned __int128)part_ns * observations < enough)
-            return true;
-    }
-    return false;
+    return life->cpu_ns > 0 && (unsigned __int128)life->cpu_ns * observations <
+                                   (unsigned __int128)CLAIMS_EXPECTED * tree_wall_ns(life);
 }
 
 /* Time in a gap is not claimed by anybody: it is known (gaps.h). */
@@ -140,31 +135,58 @@ static void move_part(const struct tree *tree, arena_ref root, const struct move
     }
 }
 
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life,
-                                    bool knows_delay)
+/* Of a thread that is seen often: its observations have the time right, and only its parts are not as the
+ * clocks say. What is too much of one part becomes another, in each node alike. */
+static void relabel(const struct claimed_tree *whole, const struct values *life)
+{
+    static const enum part from[] = {RUNDELAY, RUNDELAY, BLOCKED, CPU, CPU, BLOCKED},
+                           to[] = {CPU, BLOCKED, RUNDELAY, RUNDELAY, BLOCKED, CPU};
+    struct values left = *life;
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+        struct values now = sum_of_claims(whole);
+        uint64_t there_ns = *part_of(&now, from[i]), wanted_ns = *part_of(&left, to[i]);
+        uint64_t surplus_ns = there_ns - smaller(there_ns, *part_of(&left, from[i]));
+        uint64_t missing_ns = wanted_ns - smaller(wanted_ns, *part_of(&now, to[i]));
+        const struct moved moved = {from[i], to[i], smaller(surplus_ns, missing_ns)};
+        move_part(whole->tree, whole->root, &moved, there_ns);
+    }
+}
+
+/* Of a thread that is seen rarely. */
+static struct claims_settled scale_parts(const struct claimed_tree *whole, const struct values *life,
+                                         const struct values *claimed, bool knows_delay)
 {
     struct claims_settled settled = {0};
-    const struct claimed_tree whole = {tree, root, 0};
-    struct values known = *life, claimed = sum_of_claims(&whole);
-    const struct moved moved = knows_delay ? (struct moved){BLOCKED, RUNDELAY, delay_of_waits(life, &claimed)}
-                                           : (struct moved){RUNDELAY, BLOCKED, untold_delay(life, &claimed)};
+    struct values known = *life, sum = *claimed;
+    const struct moved moved = knows_delay ? (struct moved){BLOCKED, RUNDELAY, delay_of_waits(life, &sum)}
+                                           : (struct moved){RUNDELAY, BLOCKED, untold_delay(life, &sum)};
     *part_of(&known, moved.from) += moved.ns;
     *part_of(&known, moved.to) -= moved.ns;
     struct scale scales[PARTS];
-    bool is_rare = has_rare_part(&known, claimed.samples);
     for (int part = 0; part < PARTS; part++) {
-        uint64_t claimed_ns = *part_of(&claimed, part), true_ns = *part_of(&known, part);
+        uint64_t claimed_ns = *part_of(&sum, part), true_ns = *part_of(&known, part);
         scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = true_ns};
         if (claimed_ns == 0)
             *part_of(&settled.left, part) = true_ns;
-        else if (is_rare && true_ns > 0 && claimed_ns > true_ns)
+        else if (claimed_ns > true_ns)
             *part_of(&settled.excess, part) = claimed_ns - true_ns;
-        else if (is_rare && claimed_ns < true_ns)
+        else
             *part_of(&settled.raised, part) = true_ns - claimed_ns;
     }
-    scale_tree(&whole, scales);
-    move_part(tree, root, &moved, *part_of(&known, moved.from));
+    scale_tree(whole, scales);
+    move_part(whole->tree, whole->root, &moved, *part_of(&known, moved.from));
     return settled;
+}
+
+struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life,
+                                    bool knows_delay)
+{
+    const struct claimed_tree whole = {tree, root, 0};
+    const struct values claimed = sum_of_claims(&whole);
+    if (tree_wall_ns(&claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed.samples))
+        return scale_parts(&whole, life, &claimed, knows_delay);
+    relabel(&whole, life);
+    return (struct claims_settled){0};
 }
 
 /* ---- among threads ---- */
@@ -210,6 +232,21 @@ static void exchange(const struct tree *tree, struct claims_trader *one, struct 
     }
 }
 
+/* What observations claim of a part, in the end, limits what can be taken of it. To nothing nothing can be
+ * added.
+ */
+static void limit_trade(const struct tree *tree, struct claims_trader *trader)
+{
+    struct values sum = sum_of_claims(&(struct claimed_tree){tree, trader->root, trader->rest});
+    for (int part = 0; part < PARTS; part++) {
+        uint64_t there_ns = *part_of(&sum, part), *lends_ns = part_of(&trader->lends, part);
+        if (*part_of(&trader->left, part) == 0)
+            *lends_ns = smaller(*lends_ns, there_ns);
+        if (there_ns == 0)
+            *part_of(&trader->wants, part) = 0;
+    }
+}
+
 static bool can_trade(const struct claims_trader *trader)
 {
     return tree_has_weight(&trader->lends) && tree_has_weight(&trader->wants);
@@ -217,6 +254,7 @@ static bool can_trade(const struct claims_trader *trader)
 
 void claims_trade(struct claims_pool *pool, const struct tree *tree, struct claims_trader trader)
 {
+    limit_trade(tree, &trader);
     struct claims_trader *place = &pool->traders[pool->count % CLAIMS_TRADERS];
     for (uint32_t i = 0; i < CLAIMS_TRADERS; i++) {
         struct claims_trader *other = &pool->traders[i];

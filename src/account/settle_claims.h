@@ -62,7 +62,8 @@ struct claims_trader {
     struct values lends, wants;
 };
 
-/* Those whom nobody has helped or needed yet; of more than CLAIMS_TRADERS the last ones. */
+/* Those whom nobody has helped or needed yet; of more than CLAIMS_TRADERS the last ones. Zeroed memory:
+ * nobody. It must be zeroed when the trees of threads that have ended are moved or dropped. */
 struct claims_pool {
     struct claims_trader traders[CLAIMS_TRADERS];
     uint32_t count; /* so far */

@@ -87,7 +87,7 @@ static int make_profile(const struct export_request *request, struct made_profil
         .labels = request->labels,
         .throttled_count = sampler->throttled.throttled_count,
         .throttled_ns = sampler->throttled.throttled_ns,
-        .has_rundelay = sampler->account.fold.knows_delay,
+        .has_rundelay = sampler_knows_delay(sampler),
         .has_timed_samples = request->has_timed_samples,
         .start_utc_ns = request->start_utc_ns,
         .duration_ns = request->duration_ns,

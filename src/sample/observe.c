@@ -290,16 +290,17 @@ static void release_slot(struct observer *observer, uint32_t slot)
     sig_slots_release(&observer->slots, slot);
 }
 
-static bool was_on_cpu(const struct thread *thread, const struct sig_slot *slot)
+static bool had_no_cpu(const struct thread *thread, const struct sig_slot *slot)
 {
     uint64_t elapsed = slot->time_ns - smaller(slot->time_ns, thread->observe.sent_ns);
     uint64_t used = slot->cpu_ns - smaller(slot->cpu_ns, thread->observe.sent_cpu_ns);
-    return !slot->was_blocked && (elapsed < preempted_ns || used >= elapsed / 2);
+    return elapsed >= preempted_ns && used < elapsed / 2;
 }
 
+/* One that was woken is where it was blocked until it has a CPU. */
 static bool is_queued(const struct thread *thread, const struct sig_slot *slot)
-{ /* one that was woken is where it was blocked until it has a CPU */
-    return !was_on_cpu(thread, slot) && (!slot->was_blocked || thread->observe.was_runnable);
+{
+    return had_no_cpu(thread, slot) && (!slot->was_blocked || thread->observe.was_runnable);
 }
 
 /*
@@ -343,7 +344,7 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
         .sample = {.time_ns = moment_of(thread, slot),
                    .cpu_clock_ns = slot->cpu_ns,
                    .delay_clock_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat),
-                   .is_running = was_on_cpu(thread, slot),
+                   .is_running = !slot->was_blocked && !had_no_cpu(thread, slot),
                    .is_queued = is_queued(thread, slot)},
         .stack = {.addresses = slot->addresses,
                   .depth = slot->depth,

@@ -178,6 +178,13 @@ void sampler_stop(struct sampler *sampler, uint64_t now_ns);
 void sampler_start(struct sampler *sampler, uint64_t now_ns);
 void sampler_idle(struct sampler *sampler, uint64_t now_ns);
 
+/* Whether the run delay is known. Where no sample was taken, there was none to read it for. */
+static inline bool sampler_knows_delay(const struct sampler *sampler)
+{
+    const struct fold *fold = &sampler->account.fold;
+    return fold->knows_delay || (fold->samples == 0 && !sampler->observer.by_signal_only);
+}
+
 /*
  * Before the sampler thread waits for a moment; whether it has come much later than at that moment; and if
  * so: the time since then could not be observed. is_at_work: it did not wait, but its own calls took so long.

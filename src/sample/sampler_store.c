@@ -124,7 +124,7 @@ void sampler_show(struct sampler *sampler, uint64_t now_ns)
         return;
     sampler_count_up(sampler);
     show_lists(sampler);
-    sampler->mapped_store.header->has_rundelay = sampler->account.fold.knows_delay;
+    sampler->mapped_store.header->has_rundelay = sampler_knows_delay(sampler);
     mapped_store_beat(&sampler->mapped_store, now_ns, sampler->schedule.tick, &sampler->counters,
                       sampler->timeline);
 }

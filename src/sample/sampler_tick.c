@@ -263,6 +263,7 @@ static void make_room(struct sampler *sampler)
     if (!merge_ended_is_due(&sampler->merge_ended, &recording))
         return;
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    sampler->account.fold.pool = (struct claims_pool){0}; /* their trees are about to move */
     merge_ended_slice(&sampler->merge_ended, &recording);
     sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }

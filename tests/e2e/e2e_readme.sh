@@ -121,7 +121,7 @@ done
 assert_function "$TMP/work/ledger.pb.gz" post_entry
 run_command 'wallprof run --quiet --hz 1000 --out ledger.json.gz ./ledger' || fail "no recording with a timeline: $(cat "$TMP/err")"
 "$ROOT/scripts/pictures" "$TMP/work/ledger.json.gz" "$TMP/timeline.svg" || fail "no picture is drawn"
-for words in replica teller 'waits for the lock' 'waits for a socket'; do
+for words in replica teller 'waits for the lock' 'waits for the network'; do
     grep -F ">$words<" "$TMP/timeline.svg" >/dev/null || complain "the picture has no '$words'"
 done
 exit "$bad"

@@ -469,7 +469,8 @@ static void claims_in_excess_are_taken_from_unsampled_time_of_the_group(void **s
     assert_int_equal(all.blocked_ns, 900);
 }
 
-/* One that is looked at often enough has what its own clocks say; and another group has its own time. */
+/* One that is looked at often enough has what its own clocks say, where it was seen; and another group has
+ * its own time. */
 static void claims_in_excess_are_cut_else(void **state)
 {
     struct fixture *fixture = *state;
@@ -487,7 +488,7 @@ static void claims_in_excess_are_cut_else(void **state)
     for (uint64_t i = 1; i <= 2 * CLAIMS_EXPECTED; i++)
         observe(fixture, i * 10, i * 5, RUNNING, "r");
     end(fixture, 2 * CLAIMS_EXPECTED * 10, CLAIMS_EXPECTED * 10, FOLD_REST_UNSAMPLED);
-    assert_values(fixture, "r", 2 * CLAIMS_EXPECTED, CLAIMS_EXPECTED * 10, 0);
+    assert_values(fixture, "r", 2 * CLAIMS_EXPECTED, CLAIMS_EXPECTED * 10, CLAIMS_EXPECTED * 10);
 }
 
 static void cpu_time_before_the_start_is_not_ours(void **state)
