@@ -26,11 +26,20 @@ static uint64_t *part_of(struct values *values, int part)
     return part == CPU ? &values->cpu_ns : part == RUNDELAY ? &values->rundelay_ns : &values->blocked_ns;
 }
 
-/* Whether so little was to be seen of the thread's work that chance decides what was seen of it. */
-static bool is_rarely_seen(const struct values *life, uint64_t observations)
+/* How many observations stand for a part of a thread's time; less than one may. */
+static bool are_fewer(uint64_t part_ns, const struct values *life, uint64_t observations, uint32_t than)
 {
-    return life->cpu_ns > 0 && (unsigned __int128)life->cpu_ns * observations <
-                                   (unsigned __int128)CLAIMS_EXPECTED * tree_wall_ns(life);
+    return (unsigned __int128)part_ns * observations < (unsigned __int128)than * tree_wall_ns(life);
+}
+
+/*
+ * Whether so little was to be seen of the thread's work that chance decides what was seen of it. Where more
+ * was seen than chance can do, the thread was not at work: a wait was over before it replied.
+ */
+static bool is_rarely_seen(const struct values *life, const struct values *claimed)
+{
+    return life->cpu_ns > 0 && are_fewer(life->cpu_ns, life, claimed->samples, CLAIMS_EXPECTED) &&
+           are_fewer(claimed->cpu_ns, life, claimed->samples, 3 * CLAIMS_EXPECTED);
 }
 
 /* Time in a gap is not claimed by anybody: it is known (gaps.h). */
@@ -183,7 +192,7 @@ struct claims_settled settle_claims(const struct tree *tree, arena_ref root, con
 {
     const struct claimed_tree whole = {tree, root, 0};
     const struct values claimed = sum_of_claims(&whole);
-    if (tree_wall_ns(&claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed.samples))
+    if (tree_wall_ns(&claimed) != tree_wall_ns(life) || is_rarely_seen(life, &claimed))
         return scale_parts(&whole, life, &claimed, knows_delay);
     relabel(&whole, life);
     return (struct claims_settled){0};
