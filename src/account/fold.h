@@ -8,9 +8,9 @@
  * - cpu, rundelay, blocked: the three parts of a node's wall time. An observation that found the thread
  *   blocked claims its stretch as blocked time. One that found it runnable claims its stretch as CPU time and
  *   run delay, in the proportion in which the thread's two clocks have advanced since the observation before.
- *   Until the thread's end the tree holds these claims. At the end the claims of each part are scaled to the
- *   thread's true total: CPU time to what its CPU clock advanced, run delay to what the kernel has counted,
- *   blocked time to the rest of its life. Off-CPU time is run delay and blocked time.
+ *   Until the thread's end the tree holds these claims. At the end the parts are made to add up to the
+ * thread's true totals (settle_claims.h): CPU time to what its CPU clock advanced, run delay to what the
+ * kernel has counted, blocked time to the rest of its life. Off-CPU time is run delay and blocked time.
  *   (Giving a running observation all CPU time since the last running one would be biased: it favours what a
  *   thread does when it is sampled often.)
  * - calls: the frames that two successive stacks of a thread share, by call site, are the same calls. Each
@@ -21,15 +21,13 @@
  *
  * Why a row adds up, and what that costs. A node's wall time is the sum of its parts, so no part is negative
  * or above the whole. The claims are unbiased: the stretch of a function goes to it with the right odds
- * (schedule.h), and the state at the observation is as random as the function. To scale them to known totals
- * is a ratio estimator. With n observations of a part its bias is of order 1/n, and its variance is smaller
- * than that of the claims, as their sum is known without error (Cochran, "Sampling Techniques", 3rd ed.,
- * chapter 6). The proportion of CPU time and run delay is that of the neighbourhood of the observation. A
+ * (schedule.h). The parts are less certain than the whole, as a thread's state is not always what it was when
+ * it was chosen. The proportion of CPU time and run delay is that of the neighbourhood of the observation. A
  * function that waits for a CPU more than its neighbours within one stretch has a part of theirs; over the
  * thread's life both totals are exact.
  * A thread that was woken waits for a CPU where it was blocked, and is found there. So the run delay that
  * observations of a runnable thread do not account for is in the time of those that found it blocked.
- * A part that no observation has claimed goes to [unsampled].
+ * Of a thread that is rarely seen a part that no observation has claimed goes to [unsampled].
  *
  * The kernel counts a wait for a CPU when it ends. So the wait in which an observation finds a thread is in
  * the next one's proportion, and that in which the recording ends is in none.

@@ -1,6 +1,11 @@
 /*
- * Calibrates a thread's tree: scales what its observations have claimed of each part of its wall time to what
+ * Calibrates a thread's tree: what its observations have claimed of each part of its wall time becomes what
  * its clocks say of that part (fold.h has the reason).
+ *
+ * Usually what is too much of one part becomes another one, in each node alike. So the wall time of each node
+ * stays what observations claim. To scale each part would move wall time between functions: a thread may not
+ * be found in the state that its clocks show. A short sleep may be over before it replies, and it may be
+ * found without a CPU because the sampler has it.
  *
  * Threads that are looked at rarely. If a thread works for 1 % of its time, an observation of its work is
  * rare, and stands for a long stretch. In such a thread that work claims far more than the clocks say, in the
@@ -11,10 +16,11 @@
  * each part. A thread's CPU time differs by what has changed hands. (Horvitz-Thompson claims, calibrated to
  * the totals of the group: Deville, Särndal, "Calibration estimators in survey sampling", JASA 87, 1992.)
  *
- * A thread of whose parts at least CLAIMS_EXPECTED observations each were to be expected needs no such help,
- * and gets none: a thread that is observed often has the sums that its clocks say. What is expected depends
- * on the clocks and the number of observations, and not on what these have seen. That would favour those that
- * were lucky.
+ * For these the parts are scaled, each to its clock: a ratio estimator, whose bias is of the order of 1 / n
+ * for n observations of a part (Cochran, "Sampling Techniques", 3rd ed., chapter 6). They are those of whose
+ * CPU time fewer than CLAIMS_EXPECTED observations were to be expected. That depends on the clocks and the
+ * number of observations, and not on what these have seen, or those that were lucky would be favoured. But
+ * who was seen at work three times as often was not at work.
  *
  * Called from: the sampler thread only; in the tool, from the reader of stores.
  */
@@ -37,7 +43,7 @@ enum { CLAIMS_EXPECTED = 5, CLAIMS_TRADERS = 128 };
 
 struct claims_settled {
     struct values left; /* parts that no node has claimed anything of */
-    /* Of a thread with a part that is rarely seen: */
+    /* Of a thread that is rarely seen: */
     struct values excess; /* what was claimed of a part beyond what there is, and is cut */
     struct values raised; /* what was claimed too little, and is added */
 };
