@@ -63,6 +63,8 @@ enum gap_cause gap_watch_cause(struct gap_watch *watch, uint64_t late_ns)
         int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
         watch->fd = fd > 0 ? fd : 0;
         watch->may_open = fd > 0;
+        if (count - watch->before.count >= 2) /* nothing is known of its delay before */
+            return GAP_CAUSE_STOPPED;
     }
     const struct gap_watch_runs after = {read_delay(watch->fd, watch->before.delay_ns), count};
     return gap_watch_judge(&watch->before, &after, late_ns);

@@ -9,8 +9,8 @@
  * sampler in its own work.
  *
  * How often it was put on a CPU is asked without a file. schedstat is opened when it has first come very
- * late, as proc_tasks.h demands. It is compared with nothing then, so a sampler that has waited for a CPU for
- * as long in its life counts as starved. Who is late by less than 50 ms counts as starved, too.
+ * late, as proc_tasks.h demands. It is compared with nothing then: unless it was stopped, a sampler that has
+ * waited for a CPU for as long in its life counts as starved. Who is late by less than 50 ms does so, too.
  *
  * Called from: the sampler thread only.
  */
