@@ -312,11 +312,12 @@ static void estimate_delay(const struct fold_thread *thread, struct passed *pass
 static void settle(struct fold *fold, const struct fold_thread *thread, const struct values *end_by_clocks,
                    enum fold_rest rest)
 {
-    struct values all = true_values(thread), known = claims_known(fold->tree, thread->root);
-    struct values life = values_less(&all, &known), claimed = values_less(&life, end_by_clocks),
-                  end = values_less(&life, &claimed);
+    const struct claims_sums sums = claims_sum(fold->tree, thread->root, 0);
+    struct values all = true_values(thread), life = values_less(&all, &sums.known),
+                  observed = values_less(&life, end_by_clocks), end = values_less(&life, &observed);
     struct claims_trader trader = {.group = thread->group, .root = thread->root};
-    struct claims_settled settled = settle_claims(fold->tree, thread->root, &claimed, thread->knows_delay);
+    struct claims_settled settled =
+        settle_claims(fold->tree, thread->root, &sums.claimed, &observed, thread->knows_delay);
     tree_add_values(&settled.left, &end);
     if (tree_has_weight(&settled.left)) {
         arena_ref node = node_of_rest(fold->tree, thread, rest);

@@ -11,11 +11,6 @@ struct passed {
     uint64_t wall_ns, cpu_ns, delay_ns;
 };
 
-static inline uint64_t since(uint64_t before_ns, uint64_t now_ns)
-{
-    return now_ns > before_ns ? now_ns - before_ns : 0;
-}
-
 /* What the clocks say of a time of which nothing else is known. */
 static inline struct values by_clocks(const struct passed *passed, uint64_t wall_ns)
 {

@@ -84,24 +84,20 @@ static void scale_tree(const struct claimed_tree *claimed, struct scale scales[P
     scale_some(claimed, scales, true);
 }
 
-static struct values sum_of_claims(const struct claimed_tree *claimed)
+struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref rest)
 {
-    struct values sum = {0};
-    for (arena_ref node = claimed->root; node; node = next_claims(claimed->tree, claimed->root, node)) {
-        if (node != claimed->rest)
-            tree_add_values(&sum, &tree_node(claimed->tree, node)->self);
+    struct claims_sums sums = {0};
+    for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
+        if (node != rest)
+            tree_add_values(is_known(tree, node) ? &sums.known : &sums.claimed, &tree_node(tree, node)->self);
     }
-    return sum;
+    return sums;
 }
 
-struct values claims_known(const struct tree *tree, arena_ref root)
+/* The time of a runnable thread that was not CPU time, by its claims. */
+static uint64_t queued_time(const struct values *life, const struct values *claimed)
 {
-    struct values sum = {0};
-    for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
-        if (is_known(tree, node))
-            tree_add_values(&sum, &tree_node(tree, node)->self);
-    }
-    return sum;
+    return since(life->cpu_ns, claimed->cpu_ns + claimed->rundelay_ns);
 }
 
 /*
@@ -110,9 +106,7 @@ struct values claims_known(const struct tree *tree, arena_ref root)
  */
 static uint64_t delay_of_waits(const struct values *life, const struct values *claimed)
 {
-    uint64_t runnable_ns = claimed->cpu_ns + claimed->rundelay_ns;
-    uint64_t queued_ns = runnable_ns - smaller(runnable_ns, life->cpu_ns);
-    return claimed->blocked_ns == 0 ? 0 : life->rundelay_ns - smaller(life->rundelay_ns, queued_ns);
+    return claimed->blocked_ns == 0 ? 0 : since(queued_time(life, claimed), life->rundelay_ns);
 }
 
 /*
@@ -122,9 +116,7 @@ static uint64_t delay_of_waits(const struct values *life, const struct values *c
  */
 static uint64_t untold_delay(const struct values *life, const struct values *claimed)
 {
-    uint64_t runnable_ns = claimed->cpu_ns + claimed->rundelay_ns;
-    uint64_t delay_ns = runnable_ns - smaller(runnable_ns, life->cpu_ns);
-    return smaller(delay_ns, smaller(claimed->rundelay_ns, life->blocked_ns));
+    return smaller(queued_time(life, claimed), smaller(claimed->rundelay_ns, life->blocked_ns));
 }
 
 /* Time that was claimed as one part of a node's and is another one. */
@@ -146,18 +138,18 @@ static void move_part(const struct tree *tree, arena_ref root, const struct move
 
 /* Of a thread that is seen often: its observations have the time right, and only its parts are not as the
  * clocks say. What is too much of one part becomes another, in each node alike. */
-static void relabel(const struct claimed_tree *whole, const struct values *life)
+static void relabel(const struct claimed_tree *whole, struct values life, struct values claimed)
 {
     static const enum part from[] = {RUNDELAY, RUNDELAY, BLOCKED, CPU, CPU, BLOCKED},
                            to[] = {CPU, BLOCKED, RUNDELAY, RUNDELAY, BLOCKED, CPU};
-    struct values left = *life;
     for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
-        struct values now = sum_of_claims(whole);
-        uint64_t there_ns = *part_of(&now, from[i]), wanted_ns = *part_of(&left, to[i]);
-        uint64_t surplus_ns = there_ns - smaller(there_ns, *part_of(&left, from[i]));
-        uint64_t missing_ns = wanted_ns - smaller(wanted_ns, *part_of(&now, to[i]));
+        uint64_t *there_ns = part_of(&claimed, from[i]), *other_ns = part_of(&claimed, to[i]);
+        uint64_t surplus_ns = since(*part_of(&life, from[i]), *there_ns);
+        uint64_t missing_ns = since(*other_ns, *part_of(&life, to[i]));
         const struct moved moved = {from[i], to[i], smaller(surplus_ns, missing_ns)};
-        move_part(whole->tree, whole->root, &moved, there_ns);
+        move_part(whole->tree, whole->root, &moved, *there_ns);
+        *there_ns -= moved.ns;
+        *other_ns += moved.ns;
     }
 }
 
@@ -187,14 +179,13 @@ static struct claims_settled scale_parts(const struct claimed_tree *whole, const
     return settled;
 }
 
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life,
-                                    bool knows_delay)
+struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *claimed,
+                                    const struct values *life, bool knows_delay)
 {
     const struct claimed_tree whole = {tree, root, 0};
-    const struct values claimed = sum_of_claims(&whole);
-    if (tree_wall_ns(&claimed) != tree_wall_ns(life) || is_rarely_seen(life, &claimed))
-        return scale_parts(&whole, life, &claimed, knows_delay);
-    relabel(&whole, life);
+    if (tree_wall_ns(claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed))
+        return scale_parts(&whole, life, claimed, knows_delay);
+    relabel(&whole, *life, *claimed);
     return (struct claims_settled){0};
 }
 
@@ -204,7 +195,7 @@ struct claims_settled settle_claims(const struct tree *tree, arena_ref root, con
 static void change_part(const struct tree *tree, const struct claims_trader *trader, int part, int64_t by_ns)
 {
     const struct claimed_tree claimed = {tree, trader->root, trader->rest};
-    struct values sum = sum_of_claims(&claimed);
+    struct values sum = claims_sum(tree, trader->root, trader->rest).claimed;
     struct scale scales[PARTS];
     for (int i = 0; i < PARTS; i++) {
         uint64_t now_ns = *part_of(&sum, i);
@@ -246,7 +237,7 @@ static void exchange(const struct tree *tree, struct claims_trader *one, struct 
  */
 static void limit_trade(const struct tree *tree, struct claims_trader *trader)
 {
-    struct values sum = sum_of_claims(&(struct claimed_tree){tree, trader->root, trader->rest});
+    struct values sum = claims_sum(tree, trader->root, trader->rest).claimed;
     for (int part = 0; part < PARTS; part++) {
         uint64_t there_ns = *part_of(&sum, part), *lends_ns = part_of(&trader->lends, part);
         if (*part_of(&trader->left, part) == 0)
@@ -263,7 +254,8 @@ static bool can_trade(const struct claims_trader *trader)
 
 void claims_trade(struct claims_pool *pool, const struct tree *tree, struct claims_trader trader)
 {
-    limit_trade(tree, &trader);
+    if (can_trade(&trader))
+        limit_trade(tree, &trader);
     struct claims_trader *place = &pool->traders[pool->count % CLAIMS_TRADERS];
     for (uint32_t i = 0; i < CLAIMS_TRADERS; i++) {
         struct claims_trader *other = &pool->traders[i];

@@ -48,16 +48,21 @@ struct claims_settled {
     struct values raised; /* what was claimed too little, and is added */
 };
 
-/* What nodes have that no observation claims: time in gaps (gaps.h). settle_claims leaves them alone. */
-struct values claims_known(const struct tree *tree, arena_ref root);
+/* Of a thread's nodes, but for `rest` (0: of all). known: time in gaps (gaps.h), which no observation claims
+ * and settle_claims leaves alone. */
+struct claims_sums {
+    struct values claimed, known;
+};
+struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref rest);
 
 /*
- * life: the parts of the thread's life, without what is known. Where the kernel does not tell the run delay,
- * it is estimated from the claims, and then counts as blocked time of the nodes that have claimed it. Else a
- * thread that is often queued would have too much wall time in its waits. Cost: three steps for each node.
+ * claimed: what claims_sum says. life: the parts of the thread's life, without what is known. Where the
+ * kernel does not tell the run delay, it is estimated from the claims, and then counts as blocked time of the
+ * nodes that have claimed it. Else a thread that is often queued would have too much wall time in its waits.
+ * Cost: three steps for each node.
  */
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *life,
-                                    bool knows_delay);
+struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *claimed,
+                                    const struct values *life, bool knows_delay);
 
 /* A thread with too little claimed of one part, and too much of another. */
 struct claims_trader {

@@ -56,9 +56,9 @@ enum gap_cause gap_watch_judge(const struct gap_watch_runs *before, const struct
 
 enum gap_cause gap_watch_cause(struct gap_watch *watch, uint64_t late_ns)
 {
-    const uint64_t count = count_runs();
     if (late_ns < worth_reading_ns)
         return GAP_CAUSE_STARVED;
+    const uint64_t count = count_runs();
     if (watch->may_open && !watch->fd) {
         int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
         watch->fd = fd > 0 ? fd : 0;

@@ -231,8 +231,8 @@ static bool leave_out(struct observer *observer, struct thread *thread, uint64_t
     uint64_t delay_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat);
     if (has_left(thread))
         return false;
-    uint64_t cpu_ns = cpu_clock_ns > thread->fold.cpu_clock_ns ? cpu_clock_ns - thread->fold.cpu_clock_ns : 0;
-    uint64_t wall_ns = now_ns > thread->fold.time_ns ? now_ns - thread->fold.time_ns : 0;
+    uint64_t cpu_ns = since(thread->fold.cpu_clock_ns, cpu_clock_ns);
+    uint64_t wall_ns = since(thread->fold.time_ns, now_ns);
     *ret = (struct observation){.thread = thread,
                                 .sample = {.time_ns = now_ns,
                                            .cpu_clock_ns = cpu_clock_ns,
@@ -292,8 +292,8 @@ static void release_slot(struct observer *observer, uint32_t slot)
 
 static bool had_no_cpu(const struct thread *thread, const struct sig_slot *slot)
 {
-    uint64_t elapsed = slot->time_ns - smaller(slot->time_ns, thread->observe.sent_ns);
-    uint64_t used = slot->cpu_ns - smaller(slot->cpu_ns, thread->observe.sent_cpu_ns);
+    uint64_t elapsed = since(thread->observe.sent_ns, slot->time_ns);
+    uint64_t used = since(thread->observe.sent_cpu_ns, slot->cpu_ns);
     return elapsed >= preempted_ns && used < elapsed / 2;
 }
 

@@ -1,5 +1,6 @@
 /* See overhead_limit.h for the rules. All amounts are of CPU time, in ns, and of one window. */
 #include "overhead_limit.h"
+#include "base/smaller.h"
 #include "base/clock.h"
 
 #include <stdio.h>
@@ -58,12 +59,6 @@ bool overhead_limit_is_due(const struct overhead_limit *limit, uint64_t now_ns, 
     uint64_t passed_ns = now_ns - limit->at.now_ns, made = samples - limit->at.samples;
     return (passed_ns >= window_ns && made > 0) ||
            (passed_ns >= short_window_ns && made >= limit->at.samples_per_tick * SHORT_WINDOW_TICKS);
-}
-
-/* The clocks of two threads are not read at one instant: their difference may seem to decrease. */
-static uint64_t since(uint64_t before, uint64_t now)
-{
-    return now > before ? now - before : 0;
 }
 
 static struct window window_of(const struct overhead_limit *limit, const struct overhead_limit_use *use)

@@ -5,7 +5,6 @@
  *     sampler_tick.c      a tick
  *     sampler_threads.c   threads that come and go
  *     sampler_spans.c     the recording is settled, stopped, goes on, begins anew and ends
- *     sampler_gaps.c      it has come very late
  *     sampler_store.c     the mapped store
  */
 #ifndef WALLPROF_SAMPLER_INTERNAL_H

@@ -42,8 +42,8 @@ static const uint64_t starved_ns = NS_PER_S;
 static bool has_run(const struct observation *seen)
 {
     const struct fold_thread *before = &seen->thread->fold;
-    uint64_t cpu_ns = seen->sample.cpu_clock_ns - smaller(before->cpu_clock_ns, seen->sample.cpu_clock_ns);
-    uint64_t wall_ns = seen->sample.time_ns - smaller(before->time_ns, seen->sample.time_ns);
+    uint64_t cpu_ns = since(before->cpu_clock_ns, seen->sample.cpu_clock_ns);
+    uint64_t wall_ns = since(before->time_ns, seen->sample.time_ns);
     bool is_first = seen->thread->schedule.sampled == SCHEDULE_NEW; /* it had to be set up */
     return cpu_ns > reply_cost_ns && (!is_first || cpu_ns > wall_ns / SET_UP_PARTS);
 }

@@ -102,11 +102,10 @@ static void json_rows(const struct asked *asked, struct json *json, const char *
 
 static int print_json(const struct asked *asked, const struct callers *callers)
 {
-    struct sink *sink = output_stdout_open(SINK_PLAIN);
     struct json json;
+    struct sink *sink = output_json_open(&json);
     if (!sink)
         return 1;
-    json_init(&json, sink);
     json_begin_object(&json);
     json_member_uint(&json, "version", 1);
     json_member_string(&json, "function", asked->function);

@@ -23,10 +23,9 @@ static int write_diff(const struct report_options *options, const struct diff *d
         diff_table_write(diff, options->lines, options->columns, options->has_colour, stdout);
         return output_printed();
     }
-    struct sink *sink = output_stdout_open(SINK_PLAIN);
+    struct sink *sink = output_json_open(&json);
     if (!sink)
         return 1;
-    json_init(&json, sink);
     diff_json_write(diff, options->lines, &json);
     return output_stdout_close(sink);
 }

@@ -141,11 +141,10 @@ static void json_finding(const struct explaining *explaining, const struct findi
 static int print_json(const struct explaining *explaining)
 {
     const struct report *report = explaining->report;
-    struct sink *sink = output_stdout_open(SINK_PLAIN);
     struct json json;
+    struct sink *sink = output_json_open(&json);
     if (!sink)
         return 1;
-    json_init(&json, sink);
     json_begin_object(&json);
     json_member_uint(&json, "version", 1);
     json_member_string(&json, "command", explaining->profile->command);

@@ -20,11 +20,10 @@ static const char help_end[] = "      --stacks         in the JSON also every st
 
 static int print_json(const struct report_table *table)
 {
-    struct sink *sink = output_stdout_open(SINK_PLAIN);
     struct json json;
+    struct sink *sink = output_json_open(&json);
     if (!sink)
         return 1;
-    json_init(&json, sink);
     if (!report_json_write(table, &json))
         sink_fail(sink, -ENOMEM);
     return output_stdout_close(sink);

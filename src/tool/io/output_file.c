@@ -1,5 +1,6 @@
 #include "output_file.h"
 #include "command.h"
+#include "base/json.h"
 #include "base/name_pattern.h"
 #include "base/trusted_path.h"
 #include "tool/formats/formats.h"
@@ -24,6 +25,14 @@ struct sink *output_stdout_open(enum sink_coding coding)
     struct sink *sink = sink_create_on(STDOUT_FILENO, coding);
     if (!sink)
         command_fail("standard output: %s", error_text(ENOMEM));
+    return sink;
+}
+
+struct sink *output_json_open(struct json *ret)
+{
+    struct sink *sink = output_stdout_open(SINK_PLAIN);
+    if (sink)
+        json_init(ret, sink);
     return sink;
 }
 

@@ -12,6 +12,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+struct json;
+
 /* Writes a profile. The path "-" is standard output. 0 or 1. */
 int output_file_write(const char *path, enum file_format format, const struct profile *profile);
 
@@ -32,6 +34,9 @@ const char *output_file_name(const char *path);
 /* Opens a sink on standard output; NULL without memory. Closes it; 0 or 1. */
 struct sink *output_stdout_open(enum sink_coding coding);
 int output_stdout_close(struct sink *sink);
+
+/* The same, for a JSON document there, which *ret writes. */
+struct sink *output_json_open(struct json *ret);
 
 /*
  * A report's -o: makes standard output that file; "-" and NULL leave it. A name that means a format of
