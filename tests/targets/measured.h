@@ -78,16 +78,19 @@ static inline clockid_t cpu_clock_of(pid_t tid)
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
+/* The wall time is taken outside of the CPU time: to read the latter is a system call, at the end of which a
+ * thread may lose its CPU to another, and that time is the function's too. */
 static inline void measure_begin(struct measure *measure)
 {
+    uint64_t since_ns = now_ns();
     measure->since_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    measure->since_ns = now_ns();
+    measure->since_ns = since_ns;
 }
 
 static inline void measure_end(struct measure *measure)
 {
-    measure->wall_ns += now_ns() - measure->since_ns;
     measure->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - measure->since_cpu_ns;
+    measure->wall_ns += now_ns() - measure->since_ns;
     measure->visits++;
     measure->since_ns = 0;
 }
