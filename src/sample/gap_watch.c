@@ -21,11 +21,11 @@ void gap_watch_drop(struct gap_watch *watch)
     *watch = (struct gap_watch){0};
 }
 
-static uint64_t count_runs(void)
+static uint64_t count_sleeps(void)
 {
     struct rusage usage = {0};
     sig_syscall4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0);
-    return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+    return (uint64_t)usage.ru_nvcsw;
 }
 
 /* How long it was ready to run without a CPU, in all; what was known before if it cannot be read. */
@@ -43,7 +43,7 @@ static uint64_t read_delay(int fd, uint64_t known_ns)
 void gap_watch_begin(struct gap_watch *watch)
 {
     watch->before = (struct gap_watch_runs){.delay_ns = read_delay(watch->fd, watch->before.delay_ns),
-                                            .count = count_runs()};
+                                            .sleeps = count_sleeps()};
 }
 
 enum gap_cause gap_watch_judge(const struct gap_watch_runs *before, const struct gap_watch_runs *after,
@@ -51,21 +51,21 @@ enum gap_cause gap_watch_judge(const struct gap_watch_runs *before, const struct
 {
     if (after->delay_ns - before->delay_ns >= late_ns / 2)
         return GAP_CAUSE_STARVED;
-    return after->count - before->count >= 2 ? GAP_CAUSE_STOPPED : GAP_CAUSE_UNKNOWN;
+    return after->sleeps - before->sleeps >= 2 ? GAP_CAUSE_STOPPED : GAP_CAUSE_UNKNOWN;
 }
 
 enum gap_cause gap_watch_cause(struct gap_watch *watch, uint64_t late_ns)
 {
     if (late_ns < worth_reading_ns)
         return GAP_CAUSE_STARVED;
-    const uint64_t count = count_runs();
+    const uint64_t sleeps = count_sleeps();
     if (watch->may_open && !watch->fd) {
         int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
         watch->fd = fd > 0 ? fd : 0;
         watch->may_open = fd > 0;
-        if (count - watch->before.count >= 2) /* nothing is known of its delay before */
+        if (sleeps - watch->before.sleeps >= 2) /* nothing is known of its delay before */
             return GAP_CAUSE_STOPPED;
     }
-    const struct gap_watch_runs after = {read_delay(watch->fd, watch->before.delay_ns), count};
+    const struct gap_watch_runs after = {read_delay(watch->fd, watch->before.delay_ns), sleeps};
     return gap_watch_judge(&watch->before, &after, late_ns);
 }

@@ -2,13 +2,13 @@
  * Why the sampler came late. It looks at itself before it waits, and when it has come very late.
  *
  * The second number of its own schedstat is how long it was ready to run without a CPU. If that is half of
- * the time or more, it was starved. Else, if it was put on a CPU more than once for one wait, the kernel has
- * stopped it: a process that is stopped or frozen, or that a debugger has attached to, wakes each of its
- * threads so that they stop. (The sampler has all signals blocked: nothing else wakes it in between.) Else
- * nobody knows: a virtual machine that stood still, a cgroup of version 1 that was frozen, a wait of the
- * sampler in its own work.
+ * the time or more, it was starved. Else, if it has left its CPU by itself more than once for one wait, the
+ * kernel has stopped it: a process that is stopped or frozen, or that a debugger has attached to, wakes each
+ * of its threads so that they stop. (The sampler has all signals blocked: nothing else wakes it in between.
+ * A thread that another takes the CPU from counts elsewhere.) Else nobody knows: a virtual machine that
+ * stood still, a cgroup of version 1 that was frozen, a wait of the sampler in its own work.
  *
- * How often it was put on a CPU is asked without a file. schedstat is opened when it has first come very
+ * How often it has left its CPU is asked without a file. schedstat is opened when it has first come very
  * late, as proc_tasks.h demands. It is compared with nothing then: unless it was stopped, a sampler that has
  * waited for a CPU for as long in its life counts as starved. Who is late by less than 50 ms does so, too.
  *
@@ -23,7 +23,7 @@
 /* What the kernel says of the sampler thread. */
 struct gap_watch_runs {
     uint64_t delay_ns; /* ready, without a CPU */
-    uint64_t count;    /* how often it has left a CPU */
+    uint64_t sleeps;   /* how often it has left its CPU by itself */
 };
 
 /* Zeroed memory: no file can be read. */

@@ -3,7 +3,9 @@
 # test: waits
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
-stops=2 second_ns=1000000000 cgroup=
+stops=2 cgroup=
+
+futex=$(printf '#include <asm/unistd.h>\n__NR_futex\n' | "${CC:-cc}" -E - | tail -n 1)
 
 # shellcheck disable=SC2317 # e2e.sh calls it
 on_exit() {
@@ -18,6 +20,7 @@ begin() { # NAME
     WALLPROF_HZ=250 WALLPROF_OVERHEAD=0 WALLPROF_OUT=$TMP/$1.pb.gz LD_PRELOAD=$LIBRARY "$TARGETS/target_gaps" 2 >"$TMP/$1.truth" &
     program=$!
     stopped_ns=0
+    observed_ns=0
 }
 
 # Waits until no thread of the program is in another state than these.
@@ -36,41 +39,63 @@ await_work() { # MILLISECONDS
     done
 }
 
-finish() { # NAME FRAME
+finish() { # NAME waits|known
     wait "$program" || fail "$1: the program's status is $?"
     check_profile "$TMP/$1.pb.gz" --main="$TARGETS/target_gaps"
     echo "== $1"
-    "$PYTHON" "$TESTS/judges/judge_gaps.py" "$TMP/$1.pb.gz" "$TMP/$1.truth" "$2" "$stops" "$stopped_ns" || complain "$1"
+    "$PYTHON" "$TESTS/judges/judge_gaps.py" "$TMP/$1.pb.gz" "$TMP/$1.truth" "$2" "$stops" "$stopped_ns" "$observed_ns" ||
+        complain "$1"
 }
 
-count_stop() { # SINCE_NS
-    stopped_ns=$((stopped_ns + $(ns) - $1))
+# While the program stands still: a stop in the midst of the sampler's work says little, as its calls may wait too.
+is_sampler_waiting() {
+    local task call
+    for task in "/proc/$program/task/"*; do
+        grep -qx wallprof "$task/comm" || continue
+        read -r call _ <"$task/syscall"
+        [ "$call" = "$futex" ] && return
+    done
+    return 1
+}
+
+# A second of a stop that has begun.
+pass_second() {
+    local since_ns passed_ns is_waiting=0
+    ! is_sampler_waiting || is_waiting=1
+    since_ns=$(ns)
+    sleep 1
+    passed_ns=$(($(ns) - since_ns))
+    stopped_ns=$((stopped_ns + passed_ns))
+    observed_ns=$((observed_ns + is_waiting * passed_ns))
 }
 
 by_signal() { # NAME
-    local stop since
+    local stop
     begin "$1"
     for ((stop = 1; stop <= stops; stop++)); do
         await_work $((stop * 600))
         kill -STOP "$program"
         await_states T
-        since=$(ns)
-        sleep 1
-        count_stop "$since"
+        pass_second
         kill -CONT "$program"
     done
-    finish "$1" "[stopped]"
+    finish "$1" waits
 }
 
 by_gdb() {
-    local stop
+    local stop gdb
     begin gdb
     for ((stop = 1; stop <= stops; stop++)); do
         await_work $((stop * 600))
-        gdb -nx -q -batch -p "$program" -ex 'shell sleep 1' -ex detach >"$TMP/gdb.out" 2>&1 || fail "gdb: $(tail "$TMP/gdb.out")"
-        stopped_ns=$((stopped_ns + second_ns))
+        rm -f "$TMP/detach"
+        gdb -nx -q -batch -p "$program" -ex "shell until [ -e $TMP/detach ]; do sleep 0.01; done" -ex detach >"$TMP/gdb.out" 2>&1 &
+        gdb=$!
+        await_states t
+        pass_second
+        touch "$TMP/detach"
+        wait "$gdb" || fail "gdb: $(tail "$TMP/gdb.out")"
     done
-    finish gdb "[stopped]"
+    finish gdb waits
 }
 
 freeze() {
@@ -91,16 +116,14 @@ thaw() {
     fi
 }
 
-by_freezer() { # NAME FRAME
-    local stop since
+by_freezer() { # NAME waits|known
+    local stop
     begin "$1"
     echo "$program" >"$cgroup/cgroup.procs" || fail "$1: cannot move the program to $cgroup"
     for ((stop = 1; stop <= stops; stop++)); do
         await_work $((stop * 600))
         freeze
-        since=$(ns)
-        sleep 1
-        count_stop "$since"
+        pass_second
         thaw
     done
     finish "$1" "$2"
@@ -125,9 +148,9 @@ else
 fi
 # Version 2 wakes each thread so that it stops. Version 1 freezes those that sleep as they are: then the sampler cannot tell.
 if make_cgroup /sys/fs/cgroup/unified || make_cgroup /sys/fs/cgroup; then
-    by_freezer freezer "[stopped]"
+    by_freezer freezer waits
 else
     leave_out freezer "no cgroup can be made"
 fi
-! make_cgroup /sys/fs/cgroup/freezer || by_freezer freezer-1 either
+! make_cgroup /sys/fs/cgroup/freezer || by_freezer freezer-1 known
 exit "$bad"

@@ -4,12 +4,14 @@
  *
  *     target_gaps SECONDS    of CPU time: a fifth of it in few, the rest in many; another thread only waits
  *
- * Prints "function NAME CPU" in nanoseconds, and "wall NAME" of both threads together.
+ * Prints "function NAME CPU" in nanoseconds, "wall NAME" of both threads together, and "switches N", how
+ * often the working thread has lost its CPU.
  */
 #include "target.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum { FEW_MS = 2, MANY_MS = 8 };
 
@@ -62,6 +64,9 @@ int main(int argc, char **argv)
     }
     pthread_mutex_unlock(&lock);
     pthread_join(waits, NULL);
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
     printf("function few %lu\nfunction many %lu\nwall %lu\n", few_ns, many_ns, 2 * (now_ns() - begin_ns));
+    printf("switches %ld\n", usage.ru_nivcsw + usage.ru_nvcsw);
     return 0;
 }

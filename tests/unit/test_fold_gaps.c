@@ -159,8 +159,8 @@ static void the_newest_gaps_are_kept(void **state)
 static void causes_are_told_apart(void **state)
 {
     (void)state;
-    const struct gap_watch_runs before = {.delay_ns = 1000, .count = 7};
-    const struct gap_watch_runs once = {.delay_ns = 1100, .count = 8}, stopped = {1100, 9},
+    const struct gap_watch_runs before = {.delay_ns = 1000, .sleeps = 7};
+    const struct gap_watch_runs once = {.delay_ns = 1100, .sleeps = 8}, stopped = {1100, 9},
                                 starved = {1600, 9};
     assert_int_equal(gap_watch_judge(&before, &once, 1000), GAP_CAUSE_UNKNOWN);
     assert_int_equal(gap_watch_judge(&before, &stopped, 1000), GAP_CAUSE_STOPPED);
