@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
@@ -360,6 +361,52 @@ static int overflows_handled(void)
     return STATUS;
 }
 
+/* With so much room left it computes, and needs none of it. */
+static __attribute__((noinline)) void compute_near(uintptr_t low, size_t room)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    volatile char *bottom = alloca(here - low - room);
+    register unsigned long turns = 5000000;
+    bottom[0] = 0;
+    do
+        __asm__ volatile("" : "+r"(turns));
+    while (--turns);
+}
+
+static void *come_near(void *low)
+{
+    enum { ROOM_MAX = 12 * 1024, STEP = 128 };
+    stack_t alternate = {.ss_size = 65536, .ss_sp = malloc(65536)};
+    static __thread volatile size_t room = STEP;
+    sigaltstack(&alternate, NULL);
+    for (; room < ROOM_MAX; room += STEP) {
+        if (sigsetjmp(before_overflow, 1) == 0)
+            compute_near((uintptr_t)low, room);
+    }
+    say("a thread has come near");
+    return NULL;
+}
+
+/* A handler of ours may have no room on such a stack. The program is to be told so like of any other
+ * overflow. */
+static int nearly_overflows(void)
+{
+    enum { STACK_BYTES = 128 * 1024, PAGE = 64 * 1024 };
+    struct sigaction action = {.sa_handler = leave_overflow, .sa_flags = SA_ONSTACK};
+    char *low = mmap(NULL, PAGE + STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    register_handlers();
+    sigaction(SIGSEGV, &action, NULL);
+    if (low == MAP_FAILED || mprotect(low + PAGE, STACK_BYTES, PROT_READ | PROT_WRITE) != 0 ||
+        pthread_attr_init(&attributes) != 0 ||
+        pthread_attr_setstack(&attributes, low + PAGE, STACK_BYTES) != 0 ||
+        pthread_create(&thread, &attributes, come_near, low + PAGE) != 0)
+        return 97;
+    pthread_join(thread, NULL);
+    return STATUS;
+}
+
 /* ---- many ---- */
 
 static void *end_at_once(void *unused)
@@ -417,6 +464,7 @@ static const struct mode {
     {"overflows", overflows, true, false},
     {"thread-overflows", thread_overflows, true, false},
     {"overflows-handled", overflows_handled, true, true},
+    {"nearly-overflows", nearly_overflows, true, true},
     {"short-lives", short_lives, false, true},
     {"none", none, false, true},
 };

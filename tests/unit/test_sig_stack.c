@@ -13,6 +13,7 @@
 #include "modules/modules.h"
 #include "sig/walk/sig_unwind_slow.h"
 #include "sig/ground/sig_unloads.h"
+#include "sig/signal/sig_handler.h"
 #include "sig/signal/sig_request.h"
 #include "sig/signal/sig_setup.h"
 #include "sig/walk/sig_walk_tables.h"
@@ -27,8 +28,6 @@
 #include <unistd.h>
 
 enum {
-    LIMIT_BYTES = 1536,
-    WAIT_LIMIT_BYTES = 1792, /* two walks one after the other, of which the first has a result of its own */
     PAINTED_BYTES = 16384,
     FAKE_WORDS = 8192,
     CAPACITY = 256,
@@ -229,7 +228,7 @@ static size_t bytes_of(const struct request *request)
 static void assert_little(const char *what, size_t bytes)
 {
     print_message("%zu bytes: %s\n", bytes, what);
-    assert_in_range(bytes, 1, sig_wait_here.waits ? WAIT_LIMIT_BYTES : LIMIT_BYTES);
+    assert_in_range(bytes, 1, SIG_HANDLER_STACK_BYTES);
 }
 
 /* ---- the fake stack ---- */

@@ -133,7 +133,7 @@ static int set_kernel_action(int number, struct sigaction *ret_old)
         action.sa_flags = SA_SIGINFO | (program->sa_flags & (int)(SA_RESTART | SA_ONSTACK));
     else
         action.sa_flags |= (int)sig_runs_on_own_stack;
-    sig_set_assign(&action.sa_mask, ~(uint64_t)0);
+    sig_set_assign(&action.sa_mask, ~SIG_ACTION_FAULTS);
     return sig_real(number, &action, ret_old);
 }
 

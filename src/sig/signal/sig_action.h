@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the kernel sends where a stack has no room. Our handler begins without blocking them (sig_handler.c).
+ */
+#define SIG_ACTION_FAULTS (1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1))
+
 /* What the kernel reads and writes (the system call rt_sigaction). */
 struct sig_kernel_action {
     void (*handler)(int);

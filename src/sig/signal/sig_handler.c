@@ -1,6 +1,6 @@
 /*
- * What runs in a profiled thread: claim the slot, read two clocks, walk the stack, publish the slot. All
- * signals are blocked while it runs, so no handler of the program can jump out of it.
+ * What runs in a profiled thread: make sure of the stack, claim the slot, read two clocks, walk the stack,
+ * publish the slot. From the claim on all signals are blocked, so no handler of the program can jump out.
  */
 #include "sig_handler.h"
 #include "sig/sys/sig_arch.h"
@@ -13,7 +13,7 @@
 #include "sig_restart.h"
 #include "sig_wait.h"
 
-enum { WAIT_FRAMES_MAX = 6 };
+enum { WAIT_FRAMES_MAX = 6, FRAMES_ABOVE_BYTES = 128 };
 
 /* ---- waits that the signal has cut short ---- */
 
@@ -172,9 +172,28 @@ static void reply_to_request(const siginfo_t *info, ucontext_t *context)
     sig_request_finish(slot);
 }
 
+/* Reads the stack as far down as a reply ever uses it, but for the frames above this one. */
+static __attribute__((noinline)) char touch_stack(void)
+{
+    volatile char room[SIG_HANDLER_STACK_BYTES - FRAMES_ABOVE_BYTES];
+    __asm__ volatile("" : "=m"(room)); /* it has a value */
+    return room[0];
+}
+
+/* With these blocked, the kernel would end the process where the stack has no room. */
+static void block_faults(void)
+{
+    uint64_t faults = SIG_ACTION_FAULTS;
+    sig_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&faults, 0, sizeof(faults));
+}
+
 void sig_handler(int number, siginfo_t *info, void *context)
 {
-    if (sig_request_is_one(info))
+    bool is_request = sig_request_is_one(info);
+    if (is_request)
+        touch_stack();
+    block_faults();
+    if (is_request)
         reply_to_request(info, context);
     else
         pass_to_program(number, info, context);

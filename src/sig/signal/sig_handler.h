@@ -12,7 +12,15 @@
 #include <stdbool.h>
 #include <ucontext.h>
 
-/* A handler for SA_SIGINFO, with every signal blocked. */
+/* How much of the interrupted stack a reply uses at most, beside the kernel's frame. In bytes. */
+enum { SIG_HANDLER_STACK_BYTES = 1792 };
+
+/*
+ * A handler for SA_SIGINFO, with every signal blocked but SIG_ACTION_FAULTS.
+ *
+ * Where the kernel's frame has found room on the stack and a reply does not, the thread gets SIGSEGV as if it
+ * had overflowed its stack itself. A handler for that may jump out: nothing has been claimed yet.
+ */
 void sig_handler(int number, siginfo_t *info, void *context);
 
 /* Hooks: a call that waits for signals has returned this one. True if it is a request, which the program must
