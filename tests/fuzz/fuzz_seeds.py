@@ -7,7 +7,6 @@ fuzz_elf: small shared objects, as raw images.
 fuzz_tool_debug: the debug sections of a small shared object, in several versions of DWARF.
 fuzz_stack: whole stacks, several walks each, of which the outer parts stay.
 fuzz_tool_pprof: profiles of small programs, unpacked. The library must have been built.
-fuzz_tool_store: the golden store, it without its timeline, and as if it had been recorded into, as tests/fuzz/fuzz_tool_store.c takes them.
 """
 import ctypes
 import glob
@@ -284,52 +283,10 @@ def pprof_seeds():
                     yield profile
 
 
-# Of struct store_header of src/profile/store.h.
-STORE_HEADER_BYTES, STORE_TEXT_AT, STORE_TIMELINE_AT = 4096, 296, 80
-
-
-STORE_ARENA_AT, STORE_SYMBOLS_AT, STORE_TREE_AT, STORE_RESERVED_AT = 48, 64, 96, 172
-STORE_TREE_BYTES, NEWEST_THREAD_AT = 64, 16
-
-
-def live_store_seeds(head, rest):
-    """The same as if its process had been killed: threads live, and have a state."""
-    head, (_, arena_bytes) = bytearray(head), struct.unpack_from("<QQ", head, STORE_ARENA_AT)
-    arena = bytearray(rest[:arena_bytes])
-    thread = struct.unpack_from("<I", head, STORE_TREE_AT + NEWEST_THREAD_AT)[0]
-    while thread:
-        at, state = 8 * thread, len(arena) // 8
-        following, root, _, _, begin = struct.unpack_from("<IIIIQ", arena, at)
-        node = struct.unpack_from("<I", arena, 8 * root + 8)[0] or root
-        arena += struct.pack("<IIIIQQQQQQ", node, node, 1, 0, begin + 5000, 2**64 - 1, 3000, begin, 0, 3)
-        struct.pack_into("<Q", arena, at + 24, 0)
-        struct.pack_into("<I", arena, at + 52, state)
-        thread = following
-    struct.pack_into("<Q", head, STORE_ARENA_AT + 8, len(arena))
-    struct.pack_into("<QQ", head, STORE_SYMBOLS_AT, 0, 0)
-    tree = bytes(head[STORE_TREE_AT:STORE_TREE_AT + STORE_TREE_BYTES])
-    for reserved, state in ((1, 1), (2, 1), (1, 2), (2, 3)):
-        struct.pack_into("<I", head, STORE_RESERVED_AT, reserved)
-        live = struct.pack("<IiQQQQQIiII", state, -28 if state == 3 else 0, len(arena), 1000, 9000000, 7, 0, 0, 0, 0, 0)
-        live += bytes(32 + 16 + 16 + 40) + 2 * (struct.pack("<QQ", 5000, len(arena)) + tree)
-        yield bytes(head) + live + bytes(arena)
-
-
-def store_seeds():
-    for path in glob.glob("tests/golden/small.store.*"):
-        with open(path, "rb") as file:
-            store = file.read()
-        head, rest = bytearray(store[:STORE_TEXT_AT]), store[STORE_HEADER_BYTES:]
-        yield bytes(head) + rest
-        struct.pack_into("<QQ", head, STORE_TIMELINE_AT, 0, 0)
-        yield bytes(head) + rest
-        yield from live_store_seeds(head, rest)
-
-
 def main():
     directory = sys.argv[1]
     for name, seeds in (("fuzz_cfi", cfi_seeds()), ("fuzz_elf", elf_seeds()), ("fuzz_stack", stack_seeds()),
-                        ("fuzz_tool_debug", debug_seeds()), ("fuzz_tool_pprof", pprof_seeds()), ("fuzz_tool_store", store_seeds())):
+                        ("fuzz_tool_debug", debug_seeds()), ("fuzz_tool_pprof", pprof_seeds())):
         os.makedirs(os.path.join(directory, name), exist_ok=True)
         count = bytes_ = 0
         for seed in seeds:

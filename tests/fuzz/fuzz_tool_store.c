@@ -3,11 +3,10 @@
  * can be written in every format and reported, all of them say the same totals, and the store and the pprof
  * file that are written of it are read again as what they were.
  *
- * Input: struct store_header up to its text, then what follows the header's page. If `reserved` is not 0 it
- * is a store that was recorded into, and struct store_live is in between but for its perf_maps; if it is
- * even, the store is read from a file, as parts that lie apart. What a header says of the machine is put
- * right, so that no input is spent on it. Half of the changes are made by words, not bytes: a store is words
- * that refer to each other.
+ * Input: changes of the golden store, so that it means something whatever the layout is. The first byte says
+ * which store: as it was written, or as if it were being recorded into, and in the latter case whether it is
+ * read from a file, as parts that lie apart. Then 8 bytes a change: how, where, and with what. What a header
+ * says of the machine is never changed.
  */
 #include "fuzz_written.h"
 #include "tool/formats/formats.h"
@@ -21,110 +20,167 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-    LIVE_FIRST_BYTES = offsetof(struct store_live, perf_map_count),
-    LIVE_BYTES = LIVE_FIRST_BYTES + sizeof(((struct store_live *)0)->checkpoints)
+enum { WRITTEN_MAX_BYTES = 256 << 20, SPARE_BYTES = 512, BASE_MAX_BYTES = 1 << 16 };
+
+/* ---- the store that is changed ---- */
+
+enum base { BASE_WHOLE, BASE_WITHOUT_TIMELINE, BASE_LIVE, BASE_CLOSED, BASE_GIVEN_UP, BASE_COUNT };
+
+struct store_bytes {
+    unsigned char *bytes; /* malloc'd */
+    size_t count;
 };
-enum { WRITTEN_MAX_BYTES = 256 << 20, HEAD_BYTES = offsetof(struct store_header, command) };
-_Static_assert(HEAD_BYTES % ARENA_UNIT_BYTES == 0, "words of an input are words of the store");
 
-/* libFuzzer's */
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+static struct store_bytes golden;
 
-/* ---- inputs ---- */
-
-static uint32_t take_random(uint64_t *random)
+static void read_golden(void)
 {
-    *random = *random * 6364136223846793005U + 1442695040888963407U;
-    return (uint32_t)(*random >> 33);
-}
-
-/* What is likely to be taken for something: another word of the input, a neighbour,
- * a small or a large number. */
-static uint32_t other_word(const uint8_t *data, size_t words, uint32_t word, uint64_t *random)
-{
-    static const uint32_t words_of_note[] = {0, 1, 0x1000, INT32_MAX, (uint32_t)1 << 31, UINT32_MAX};
-    uint32_t other;
-    switch (take_random(random) % 4) {
-    case 0:
-        memcpy(&other, data + 4 * (take_random(random) % words), sizeof other);
-        return other;
-    case 1:
-        return word + take_random(random) % 33 - 16;
-    case 2:
-        return take_random(random) % (uint32_t)(words / 2 + 1);
-    default:
-        return words_of_note[take_random(random) % (sizeof words_of_note / sizeof *words_of_note)];
+    char path[64];
+    snprintf(path, sizeof path, "tests/golden/small.store.%d", STORE_VERSION);
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        fprintf(stderr, "%s cannot be opened: run this in the project's directory\n", path);
+        exit(1);
     }
+    golden.bytes = malloc(BASE_MAX_BYTES);
+    FUZZ_ASSERT(golden.bytes);
+    golden.count = fread(golden.bytes, 1, BASE_MAX_BYTES, file);
+    FUZZ_ASSERT(golden.count > STORE_HEADER_BYTES && golden.count < BASE_MAX_BYTES);
+    fclose(file);
 }
 
-static void change_words(uint8_t *data, size_t words, uint64_t *random)
+/* The state of a thread that lives, as it was last seen in the first node below its root. */
+static struct thread_state state_of(const unsigned char *arena, const struct thread_record *thread)
 {
-    for (uint32_t i = take_random(random) % 4 + 1; i > 0; i--) {
-        uint8_t *at = data + 4 * (take_random(random) % words);
-        uint32_t word;
-        memcpy(&word, at, sizeof word);
-        word = other_word(data, words, word, random);
-        memcpy(at, &word, sizeof word);
+    const struct tree_node *root = (const void *)(arena + (size_t)thread->root * ARENA_UNIT_BYTES);
+    const arena_ref node = root->first_child ? root->first_child : thread->root;
+    return (struct thread_state){.node = node,
+                                 .credited = node,
+                                 .found = 1,
+                                 .time_ns = thread->start_ns + 5000,
+                                 .until_ns = UINT64_MAX,
+                                 .cpu_clock_ns = 3000,
+                                 .begin_ns = thread->start_ns};
+}
+
+/* All threads live. Returns how many bytes of the arena are used then. */
+static size_t revive_threads(unsigned char *arena, size_t used, arena_ref newest)
+{
+    for (arena_ref ref = newest; ref;) {
+        struct thread_record *thread = (void *)(arena + (size_t)ref * ARENA_UNIT_BYTES);
+        const struct thread_state state = state_of(arena, thread);
+        memcpy(arena + used, &state, sizeof state);
+        thread->end_ns = 0;
+        thread->state = (arena_ref)(used / ARENA_UNIT_BYTES);
+        used += sizeof state;
+        ref = thread->next;
     }
+    return used;
 }
 
-/* A record over another one, or half of it. */
-static void copy_units(uint8_t *data, size_t units, uint64_t *random)
+/* As if the process that was recorded into it had been killed. It has no names then, and room at its end. */
+static void make_live(struct store_bytes *store, enum store_state state)
 {
-    size_t count = take_random(random) % 10 + 1;
-    if (units <= count)
+    struct store_header *header = (void *)store->bytes;
+    unsigned char *arena = store->bytes + header->arena.offset;
+    const size_t used = revive_threads(arena, header->arena.bytes, header->tree.newest_thread);
+    header->arena.bytes = used;
+    header->symbols = header->timeline = (struct store_part){0};
+    header->live = (struct store_live){.state = state,
+                                       .error = state == STORE_GIVEN_UP ? -28 : 0,
+                                       .arena_used_bytes = used,
+                                       .begin_ns = 1000,
+                                       .beat_ns = 9000000,
+                                       .tick = 7};
+    for (size_t i = 0; i < STORE_CHECKPOINTS; i++)
+        header->live.checkpoints[i] =
+            (struct store_checkpoint){.time_ns = 5000, .arena_used_bytes = used, .tree = header->tree};
+    memset(arena + used, 0, SPARE_BYTES);
+    store->count = header->arena.offset + used + SPARE_BYTES;
+}
+
+static struct store_bytes base_of(enum base base)
+{
+    static const enum store_state states[BASE_COUNT] = {
+        [BASE_LIVE] = STORE_LIVE, [BASE_CLOSED] = STORE_CLOSED, [BASE_GIVEN_UP] = STORE_GIVEN_UP};
+    struct store_bytes store = {malloc(2 * BASE_MAX_BYTES), golden.count};
+    FUZZ_ASSERT(store.bytes);
+    memcpy(store.bytes, golden.bytes, golden.count);
+    if (base >= BASE_LIVE)
+        make_live(&store, states[base]);
+    else if (base == BASE_WITHOUT_TIMELINE)
+        ((struct store_header *)(void *)store.bytes)->timeline = (struct store_part){0};
+    return store;
+}
+
+/* ---- its changes ---- */
+
+enum how { HOW_SET, HOW_ADD, HOW_COPY, HOW_COPY_UNITS, HOW_CUT, HOW_COUNT };
+
+struct change {
+    uint8_t how, in_header; /* in_header % 2: in the header, or else after it */
+    uint16_t word;
+    uint32_t value;
+};
+
+static void change_once(struct store_bytes *store, const struct change *change)
+{
+    enum { UNITS_MAX = 10 };
+    const size_t header_words = offsetof(struct store_header, command) / sizeof(uint32_t),
+                 words = store->count / sizeof(uint32_t);
+    const size_t first = change->in_header % 2 ? 0 : STORE_HEADER_BYTES / sizeof(uint32_t);
+    /* In the header, what follows its text is rarely changed. */
+    const size_t end = !(change->in_header % 2)     ? words
+                       : change->in_header % 8 == 7 ? STORE_HEADER_BYTES / sizeof(uint32_t)
+                                                    : header_words;
+    if (first >= end || end > words)
         return;
-    size_t from = take_random(random) % (units - count), to = take_random(random) % (units - count);
-    memmove(data + to * ARENA_UNIT_BYTES, data + from * ARENA_UNIT_BYTES, count * ARENA_UNIT_BYTES);
+    const size_t at = first + change->word % (end - first), other = change->value % words;
+    uint32_t word;
+    unsigned char *place = store->bytes + at * sizeof word;
+    memcpy(&word, place, sizeof word);
+    switch (change->how % HOW_COUNT) {
+    case HOW_SET:
+        word = change->value;
+        break;
+    case HOW_ADD:
+        word += change->value;
+        break;
+    case HOW_COPY:
+        memcpy(&word, store->bytes + other * sizeof word, sizeof word);
+        break;
+    case HOW_COPY_UNITS: {
+        size_t bytes = (change->value >> 16) % UNITS_MAX * ARENA_UNIT_BYTES;
+        size_t room = store->count - (at > other ? at : other) * sizeof word;
+        memmove(place, store->bytes + other * sizeof word, bytes < room ? bytes : room);
+        return;
+    }
+    default:
+        if (first > 0)
+            store->count = at * sizeof word;
+        return;
+    }
+    memcpy(place, &word, sizeof word);
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+/* What the header says of the machine. */
+static void mend_machine(struct store_bytes *store)
 {
-    uint64_t random = seed;
-    uint32_t choice = take_random(&random) % 8;
-    if (size < HEAD_BYTES || choice < 2)
-        return LLVMFuzzerMutate(data, size, max_size);
-    if (choice == 2)
-        copy_units(data, size / ARENA_UNIT_BYTES, &random);
-    else
-        change_words(data, size / 4, &random);
-    return size;
-}
-
-static void take_live(struct store_header *header, const uint8_t *data)
-{
-    memcpy(&header->live, data, LIVE_FIRST_BYTES);
-    memcpy(header->live.checkpoints, data + LIVE_FIRST_BYTES, sizeof header->live.checkpoints);
+    memcpy(store->bytes, golden.bytes, offsetof(struct store_header, arena));
 }
 
 /* The store that an input stands for, of its exact size, so that ASan sees its end. */
-static unsigned char *store_of(const uint8_t *data, size_t size, size_t *ret_size)
+static struct store_bytes store_of(const uint8_t *data, size_t size)
 {
-    size_t rest = size > HEAD_BYTES ? size - HEAD_BYTES : 0;
-    struct store_header header = {0};
-    memcpy(&header, data, size < HEAD_BYTES ? size : HEAD_BYTES);
-    if (header.messages && rest >= LIVE_BYTES) {
-        take_live(&header, data + HEAD_BYTES);
-        rest -= LIVE_BYTES;
+    struct change change;
+    struct store_bytes store = base_of((enum base)(size > 0 ? data[0] % BASE_COUNT : 0));
+    for (size_t at = 1; at + sizeof change <= size; at += sizeof change) {
+        memcpy(&change, data + at, sizeof change);
+        change_once(&store, &change);
     }
-    unsigned char *store = calloc(1, STORE_HEADER_BYTES + rest);
-    FUZZ_ASSERT(store);
-    memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
-    header.version = STORE_VERSION;
-    header.byte_order = STORE_BYTE_ORDER;
-    header.header_bytes = sizeof header;
-    header.node_bytes = sizeof(struct tree_node);
-    header.location_bytes = sizeof(struct location);
-    header.module_bytes = sizeof(struct module);
-    header.thread_bytes = sizeof(struct thread_record);
-    header.counters_bytes = sizeof(struct counters);
-    header.record_bytes = sizeof(struct timeline_record);
-    header.event_bytes = sizeof(struct timeline_event);
-    memcpy(store, &header, sizeof header);
-    memcpy(store + STORE_HEADER_BYTES, data + size - rest, rest);
-    *ret_size = STORE_HEADER_BYTES + rest;
+    mend_machine(&store);
+    store.bytes = realloc(store.bytes, store.count);
+    FUZZ_ASSERT(store.bytes);
     return store;
 }
 
@@ -174,8 +230,11 @@ static void check_callgrind(const struct recording *recording, const struct valu
     char line[128];
     struct written file;
     FUZZ_ASSERT(write_as(FORMAT_CALLGRIND, recording, &file) == 0);
-    snprintf(line, sizeof line, "\nsummary: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-             tree_wall_ns(total), total->samples, total->cpu_ns, tree_offcpu_ns(total));
+    int used = snprintf(line, sizeof line, "\nsummary: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+                        tree_wall_ns(total), total->samples, total->cpu_ns, tree_offcpu_ns(total));
+    if (recording->profile.has_rundelay)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %" PRIu64, total->rundelay_ns);
+    snprintf(line + used, sizeof line - (size_t)used, "\n");
     FUZZ_ASSERT(strstr((const char *)file.bytes, line));
     free(file.bytes);
 }
@@ -185,9 +244,12 @@ static void check_html(const struct recording *recording, const struct values *t
     char member[160];
     struct written file;
     FUZZ_ASSERT(write_as(FORMAT_HTML, recording, &file) == 0);
-    snprintf(member, sizeof member,
-             "],\"total\":[\"%" PRIu64 "\",\"%" PRIu64 "\",\"%" PRIu64 "\",\"%" PRIu64 "\"],\"locations\":",
-             total->samples, total->cpu_ns, tree_offcpu_ns(total), tree_wall_ns(total));
+    int used = snprintf(member, sizeof member,
+                        "],\"total\":[\"%" PRIu64 "\",\"%" PRIu64 "\",\"%" PRIu64 "\",\"%" PRIu64 "\"",
+                        total->samples, total->cpu_ns, tree_offcpu_ns(total), tree_wall_ns(total));
+    if (recording->profile.has_rundelay)
+        used += snprintf(member + used, sizeof member - (size_t)used, ",\"%" PRIu64 "\"", total->rundelay_ns);
+    snprintf(member + used, sizeof member - (size_t)used, "],\"idle\":[");
     FUZZ_ASSERT(strstr((const char *)file.bytes, member));
     free(file.bytes);
 }
@@ -229,15 +291,11 @@ static void check_pprof(const struct recording *recording, const struct values *
         fprintf(stderr, "%s\n", again.reason);
     FUZZ_ASSERT(!*again.reason);
     const struct values read = total_of(&again);
-    FUZZ_ASSERT(memcmp(&read, total, sizeof read) == 0);
+    FUZZ_ASSERT(read.samples == total->samples && read.cpu_ns == total->cpu_ns);
+    FUZZ_ASSERT(tree_offcpu_ns(&read) == tree_offcpu_ns(total));
+    FUZZ_ASSERT(read.rundelay_ns == (recording->profile.has_rundelay ? total->rundelay_ns : 0));
     recording_close(&again);
     free(file.bytes);
-}
-
-static bool has_apart_parts(const unsigned char *store)
-{
-    const struct store_header *header = (const void *)store;
-    return header->messages != 0 && header->messages % 2 == 0 && header->live.state != STORE_WHOLE;
 }
 
 static int read_file(struct recording *recording, const unsigned char *store, size_t bytes)
@@ -258,16 +316,19 @@ static int read_file(struct recording *recording, const unsigned char *store, si
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct recording recording;
-    size_t bytes;
-    unsigned char *store = store_of(data, size, &bytes);
+    if (!golden.bytes)
+        read_golden();
+    const struct store_bytes store = store_of(data, size);
+    const struct store_header *header = (const void *)store.bytes;
+    const bool is_apart = size > 0 && data[0] / BASE_COUNT % 2 && header->live.state != STORE_WHOLE;
     memset(&recording, 0, sizeof recording);
-    int status = has_apart_parts(store) ? read_file(&recording, store, bytes)
-                                        : recording_read_store(&recording, store, bytes);
+    int status = is_apart ? read_file(&recording, store.bytes, store.count)
+                          : recording_read_store(&recording, store.bytes, store.count);
     FUZZ_ASSERT(status == 0 || (status < 0 && *recording.reason));
-    free(store);
+    free(store.bytes);
     if (status == 0) {
         const struct values total = total_of(&recording);
-        check_report(&recording, (enum report_by)(size / ARENA_UNIT_BYTES % REPORT_BY_COUNT), &total);
+        check_report(&recording, (enum report_by)(size / sizeof(struct change) % REPORT_BY_COUNT), &total);
         check_callgrind(&recording, &total);
         check_html(&recording, &total);
         check_others(&recording);

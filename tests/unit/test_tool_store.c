@@ -187,6 +187,15 @@ static void records_that_overlap_are_refused(void **state)
     refuse_changed(fixture, "a node is not where it should be");
 }
 
+static void a_root_has_no_location(void **state)
+{
+    struct fixture *fixture = *state;
+    struct small_profile *small = &fixture->small;
+    const struct thread_record *thread = arena_at(&small->arena, small->thread_of_number[1]);
+    tree_node(&small->tree, thread->root)->location = 0x7ffffff;
+    refuse_changed(fixture, "a node makes no sense");
+}
+
 static void a_thread_has_one_tree_of_its_own(void **state)
 {
     struct fixture *fixture = *state;
@@ -276,12 +285,12 @@ static void files_that_are_none_say_why(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(what_is_read_is_what_was_written),     TEST(a_store_cut_anywhere_is_refused),
-        TEST(a_changed_store_does_no_harm),         TEST(what_cannot_be_read_says_why),
-        TEST(records_that_overlap_are_refused),     TEST(a_thread_has_one_tree_of_its_own),
-        TEST(a_timeline_is_of_its_thread),          TEST(names_that_no_process_has_are_refused),
-        TEST(times_that_nothing_lasts_are_refused), TEST(a_name_begins_where_a_text_does),
-        TEST(files_that_are_none_say_why),
+        TEST(what_is_read_is_what_was_written),      TEST(a_store_cut_anywhere_is_refused),
+        TEST(a_changed_store_does_no_harm),          TEST(what_cannot_be_read_says_why),
+        TEST(records_that_overlap_are_refused),      TEST(a_root_has_no_location),
+        TEST(a_thread_has_one_tree_of_its_own),      TEST(a_timeline_is_of_its_thread),
+        TEST(names_that_no_process_has_are_refused), TEST(times_that_nothing_lasts_are_refused),
+        TEST(a_name_begins_where_a_text_does),       TEST(files_that_are_none_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

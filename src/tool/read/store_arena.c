@@ -199,7 +199,8 @@ static int check_node(struct store_reader *reader, arena_ref ref, arena_ref pare
         is_right &= node->depth == tree_node(tree, parent)->depth + 1 &&
                     store_is_kind(reader, node->location, KIND_LOCATION);
     else
-        is_right &= node->depth == 0 && node->thread <= reader->header->tree.thread_count;
+        is_right &=
+            node->depth == 0 && node->location == 0 && node->thread <= reader->header->tree.thread_count;
     if (!is_right)
         return store_damaged(reader, "a node makes no sense");
     reader->thread_of_node[tree_node_index(ref)] = thread;

@@ -155,8 +155,8 @@ static bool is_root(const struct store_reader *reader, arena_ref ref)
 {
     const struct store_tree *stored = &reader->header->tree;
     const struct tree_node *root = tree_node(&reader->recording->tree, ref);
-    return root->parent == 0 && root->depth == 0 && root->thread <= stored->thread_count &&
-           (root->thread == 0) == (ref == stored->spare_root);
+    return root->parent == 0 && root->location == 0 && root->depth == 0 &&
+           root->thread <= stored->thread_count && (root->thread == 0) == (ref == stored->spare_root);
 }
 
 static void mend_trees(struct store_reader *reader)
