@@ -136,24 +136,25 @@ static int enter_sampler(struct session *session)
 
 /* ---- a tick ---- */
 
-/* First of all when the sampler wakes: before a recording ends that it was stopped in. */
-static void note_gap(struct session *session, uint64_t due_ns)
+/* First of all when the sampler wakes: before a recording ends that it was stopped in. Before it has waited,
+ * it is late by its own work, which may have waited for a lock that a thread of the program holds. */
+static void note_gap(struct session *session, uint64_t due_ns, bool has_waited)
 {
     uint64_t now_ns = clock_monotonic_ns();
     if (!sampler_came_late(&session->sampler, due_ns, now_ns))
         return;
     sampler_pause_work(&session->handshake.pause);
-    sampler_note_gap(&session->sampler, due_ns, now_ns, false);
+    sampler_note_gap(&session->sampler, due_ns, now_ns, !has_waited);
     sampler_pause_rest(&session->handshake.pause);
 }
 
 void session_sleep_until(struct session *session, uint64_t deadline_ns)
 {
     uint32_t *wake = &session->requests.page->wake;
-    for (;;) {
+    for (bool has_waited = false;; has_waited = true) {
         uint32_t seen = sig_load_seq_cst(wake);
         enum session_state state = session_state_now(&session->handshake.state);
-        note_gap(session, deadline_ns);
+        note_gap(session, deadline_ns, has_waited);
         bool is_wanted = state == STATE_WAITING && sig_load_seq_cst(&session->handshake.is_wanted);
         if ((state != STATE_RECORDING && state != STATE_WAITING) || is_wanted ||
             session_control_is_pending(session) || (deadline_ns && clock_monotonic_ns() >= deadline_ns))

@@ -34,6 +34,8 @@ from judge_truth import LEVELS, Judge, Truth, bound, estimates, sampler_cpu_ns
 from pprof_read import CPU, PSEUDO, SAMPLES, WALL, Profile
 
 SILENT, UNSAMPLED = "[not responding]", "[unsampled]"
+# Where a virtual machine stands still, the sampler says so by this, and nothing can be said of the threads.
+UNOBSERVED = "[not observed]"
 TAKEN = re.compile(
     r"samples taken: (\d+) unchanged, (\d+) walked from outside, (\d+) by signal, (\d+) without a reply: "
     r"(\d+\.\d\d) % without a signal"
@@ -89,6 +91,9 @@ class Case:
         matches = [re.search(pattern, comment) for comment in self.profile.comments()]
         return next((match for match in matches if match), None)
 
+    def unobserved_ns(self, thread):
+        return self.values(thread, UNOBSERVED)[WALL]
+
     def values(self, thread, *functions):
         return [sum(self.found[(thread, function)][type] for function in functions) for type in range(4)]
 
@@ -99,7 +104,8 @@ def judge_once(case, thread, function):
     true_ns, true_cpu_ns = case.truth.shares[(thread, function)]
     _, cpu_ns, _, wall_ns = case.values(thread, function)
     before_ns = sum(cpu for (name, other), (_, cpu) in case.truth.shares.items() if name == thread and other != function)
-    case.judge.close(f"{thread} {function}: wall", wall_ns, true_ns, case.largest_gap_ns + case.truth.stalled_ns)
+    allowed_ns = case.largest_gap_ns + case.truth.stalled_ns + case.unobserved_ns(thread)
+    case.judge.close(f"{thread} {function}: wall", wall_ns, true_ns, allowed_ns)
     allowed = true_cpu_ns + before_ns + 1e6
     case.judge.verdict(cpu_ns <= allowed, f"{thread} {function}: cpu {cpu_ns / 1e6:.2f} ms of {allowed / 1e6:.2f} ms")
 
@@ -119,10 +125,11 @@ def judge_alternate(case):
     lifetimes = sum(lifetime for _, lifetime, _ in truth.threads.values())
     # Where ticks are missed, the time after a thread's last sample is longer.
     rest_ns = sum(case.values(thread, UNSAMPLED)[WALL] for thread in truth.threads)
+    unobserved_ns = sum(case.unobserved_ns(thread) for thread in truth.threads)
     allowed_ns = max(0.01 * sum(true), len(truth.threads) * case.largest_gap_ns)
     text = f"both together {sum(found) / 1e9:.3f} s, truth {sum(true) / 1e9:.3f} s of {lifetimes / 1e9:.3f} s"
     text += f", {rest_ns / 1e9:.3f} s unsampled, allowed {allowed_ns / 1e9:.3f} s"
-    is_whole = 0.99 * sum(true) <= sum(found) + min(rest_ns, allowed_ns)
+    is_whole = 0.99 * sum(true) <= sum(found) + min(rest_ns, allowed_ns) + unobserved_ns
     case.judge.verdict(is_whole and sum(found) <= 1.001 * lifetimes, text)
 
 
@@ -152,7 +159,7 @@ def judge_deaf(case):
         if not case.by_signal and not thread.startswith("mixed") and function != "spin_deaf":
             judge_once(case, thread, function)
             continue
-        allowed = case.largest_gap_ns + OVERDUE_NS + case.truth.stalled_ns
+        allowed = case.largest_gap_ns + OVERDUE_NS + case.truth.stalled_ns + case.unobserved_ns(thread)
         # The ends of many visits, at random: four times the standard deviation, see above.
         allowed += 4 * 0.5 * case.profile.message.period * (case.truth.visits[(thread, function)] - 1) ** 0.5
         names = {function, SILENT} if case.by_signal else {SILENT} if function == "spin_deaf" else {function}
@@ -188,7 +195,7 @@ def judge_busy(case):
             true = sum(case.truth.functions[function][column] for function in functions)
             threads = [thread for thread, function in case.truth.shares if function == functions[0]]
             found = sum(case.values(thread, *functions)[type] for thread in threads)
-            rest = sum(case.values(thread, UNSAMPLED, SILENT)[type] for thread in threads)
+            rest = sum(case.values(thread, UNSAMPLED, UNOBSERVED, SILENT)[type] for thread in threads)
             text = f"{' and '.join(functions)}: {label} {found / 1e9:.4f} s and {rest / 1e9:.4f} s not seen"
             good = (1 - case.busy_share) * true <= found + rest and found <= (1 + case.busy_share) * true
             case.judge.verdict(good, f"{text}, truth {true / 1e9:.4f} s")
@@ -223,7 +230,8 @@ def judge_still_blocked(case):
     off = []
     for thread, function in case.truth.shares:
         if thread in case.truth.woken:
-            off.append((case.values(thread, function)[WALL] - case.truth.shares[(thread, function)][0]) / 1e6)
+            found_ns = case.values(thread, function, UNOBSERVED)[WALL]
+            off.append((found_ns - case.truth.shares[(thread, function)][0]) / 1e6)
     print(f"     blocked threads' calls are off by {min(off):+.3f} to {max(off):+.3f} ms")
     if not case.by_signal:
         # Until it is first seen there: elsewhere, or there because it went there. And from the report to the end.
@@ -259,7 +267,8 @@ def judge_churn(case):
     true_ns = sum(truth.shares[(name, own[name])][0] for name in short)
     found_ns = sum(case.values(name, own[name])[WALL] for name in short)
     rest_ns = sum(case.values(name, UNSAMPLED)[WALL] for name in short)
-    case.judge.close("in their functions or unsampled", found_ns + rest_ns, true_ns, 0.01 * true_ns)
+    unobserved_ns = sum(case.unobserved_ns(name) for name in short)
+    case.judge.close("in their functions or not seen", found_ns + rest_ns + unobserved_ns, true_ns, 0.01 * true_ns)
     # A gap on average, if gaps are exponential (judge_truth.py); where ticks are missed in a row, some are far longer.
     allowed_ns = 6 * gap_ns * len(short) + 16 * truth.stalled_ns
     case.judge.verdict(rest_ns <= allowed_ns, f"unsampled {rest_ns / 1e9:.4f} s, allowed {allowed_ns / 1e9:.4f} s")
