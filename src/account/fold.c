@@ -313,7 +313,7 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
                    enum fold_rest rest)
 {
     const struct claims_sums sums = claims_sum(fold->tree, thread->root, 0);
-    struct values all = true_values(thread), life = values_less(&all, &sums.known),
+    struct values all = true_values(thread), life = clocks_less(&all, &sums.known),
                   observed = values_less(&life, end_by_clocks), end = values_less(&life, &observed);
     struct claims_trader trader = {.group = thread->group, .root = thread->root};
     struct claims_settled settled =

@@ -28,6 +28,15 @@ static inline struct values values_less(const struct values *values, const struc
                            .blocked_ns = since(taken->blocked_ns, values->blocked_ns)};
 }
 
+/* What is left of a time, by its clocks, without a part of it. The part may have been found otherwise than
+ * the clocks say of it. */
+static inline struct values clocks_less(const struct values *all, const struct values *known)
+{
+    const struct passed left = {.cpu_ns = since(known->cpu_ns, all->cpu_ns),
+                                .delay_ns = since(known->rundelay_ns, all->rundelay_ns)};
+    return by_clocks(&left, since(tree_wall_ns(known), tree_wall_ns(all)));
+}
+
 /* A part of what has passed: nobody knows in which part the thread ran. */
 static inline struct passed share_of(const struct passed *passed, uint64_t wall_ns)
 {

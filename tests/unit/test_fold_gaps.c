@@ -145,6 +145,22 @@ static void a_thread_may_end_in_a_gap(void **state)
     assert_int_equal(fixture->gaps.total_ns[GAP_NOT_OBSERVED], 30);
 }
 
+/* Samples by signal do not read the run delay. At the end it is known, and that it was in the gap. */
+static void a_life_with_a_gap_is_as_long_as_it_was(void **state)
+{
+    struct fixture *fixture = *state;
+    observe(fixture, 1010, 1010, 10, "a");
+    gaps_add(&fixture->gaps, 1020, 1120, GAP_NOT_OBSERVED);
+    observe(fixture, 1130, 1130, 30, "b");
+    fold_thread_end(&fixture->fold, &fixture->thread, &(struct fold_clocks){1130, 30, 100},
+                    FOLD_REST_UNSAMPLED);
+    assert_int_equal(tree_wall_ns(gap_at(fixture, "a", PSEUDO_NOT_OBSERVED)), 100);
+    assert_wall(at(fixture, "a"), 10, 10);
+    assert_wall(at(fixture, "b"), 20, 20);
+    const struct claims_sums sums = claims_sum(&fixture->tree, fixture->thread.root, 0);
+    assert_int_equal(tree_wall_ns(&sums.claimed) + tree_wall_ns(&sums.known), 130);
+}
+
 static void the_newest_gaps_are_kept(void **state)
 {
     struct fixture *fixture = *state;
@@ -176,6 +192,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(cpu_time_that_fits_nowhere_else_is_the_gaps, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thread_that_has_not_run_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thread_may_end_in_a_gap, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_life_with_a_gap_is_as_long_as_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(the_newest_gaps_are_kept, setup, teardown),
         cmocka_unit_test(causes_are_told_apart),
     };
