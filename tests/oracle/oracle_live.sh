@@ -194,10 +194,15 @@ least_root() { # NAME
     if [ "$1" = node ]; then echo 98; else echo 99.9; fi
 }
 
+# Greatest share that may differ; where generated code has no frame pointer, neither side knows its caller.
+most_different() { # NAME
+    if [ "$1" = node ]; then echo 0.1; else echo 0.01; fi
+}
+
 show() { # NAME
     local files status=0
     mapfile -t files < <(results_of "$1")
-    "$PYTHON" "$REPORT" row "$1" "$(least_root "$1")" 0.01 "${files[@]}" || status=1
+    "$PYTHON" "$REPORT" row "$1" "$(least_root "$1")" "$(most_different "$1")" "${files[@]}" || status=1
     "$PYTHON" "$REPORT" why --groups="${ORACLE_LIVE_GROUPS:-4}" "${files[@]}" >>"$TMP/why.$1"
     return "$status"
 }
