@@ -9,6 +9,7 @@
  * says of the machine is never changed.
  */
 #include "fuzz_written.h"
+#include "base/smaller.h"
 #include "tool/formats/formats.h"
 #include "tool/read/recording.h"
 #include "tool/report/report.h"
@@ -123,23 +124,31 @@ struct change {
     uint32_t value;
 };
 
+/* The word that a change is about; 0 (what the header says of the machine) if there is none. */
+static size_t word_of(const struct store_bytes *store, const struct change *change)
+{
+    const size_t words = store->count / sizeof(uint32_t),
+                 header_words = STORE_HEADER_BYTES / sizeof(uint32_t),
+                 text_word = offsetof(struct store_header, command) / sizeof(uint32_t);
+    if (!(change->in_header % 2))
+        return words > header_words ? header_words + change->word % (words - header_words) : 0;
+    return change->word % (change->in_header % 8 == 7 ? header_words : text_word); /* what follows is large */
+}
+
+static void copy_units(struct store_bytes *store, size_t to, size_t from, size_t units)
+{
+    const size_t room = store->count - (to > from ? to : from);
+    memmove(store->bytes + to, store->bytes + from, smaller(units * ARENA_UNIT_BYTES, room));
+}
+
 static void change_once(struct store_bytes *store, const struct change *change)
 {
     enum { UNITS_MAX = 10 };
-    const size_t header_words = offsetof(struct store_header, command) / sizeof(uint32_t),
-                 words = store->count / sizeof(uint32_t);
-    const size_t first = change->in_header % 2 ? 0 : STORE_HEADER_BYTES / sizeof(uint32_t);
-    /* In the header, what follows its text is rarely changed. */
-    const size_t end = !(change->in_header % 2)     ? words
-                       : change->in_header % 8 == 7 ? STORE_HEADER_BYTES / sizeof(uint32_t)
-                                                    : header_words;
-    if (first >= end || end > words)
-        return;
-    const size_t at = first + change->word % (end - first), other = change->value % words;
     uint32_t word;
-    unsigned char *place = store->bytes + at * sizeof word;
-    memcpy(&word, place, sizeof word);
-    switch (change->how % HOW_COUNT) {
+    const size_t at = word_of(store, change) * sizeof word,
+                 other = change->value % (store->count / sizeof word) * sizeof word;
+    memcpy(&word, store->bytes + at, sizeof word);
+    switch ((enum how)(change->how % HOW_COUNT)) {
     case HOW_SET:
         word = change->value;
         break;
@@ -147,20 +156,17 @@ static void change_once(struct store_bytes *store, const struct change *change)
         word += change->value;
         break;
     case HOW_COPY:
-        memcpy(&word, store->bytes + other * sizeof word, sizeof word);
+        memcpy(&word, store->bytes + other, sizeof word);
         break;
-    case HOW_COPY_UNITS: {
-        size_t bytes = (change->value >> 16) % UNITS_MAX * ARENA_UNIT_BYTES;
-        size_t room = store->count - (at > other ? at : other) * sizeof word;
-        memmove(place, store->bytes + other * sizeof word, bytes < room ? bytes : room);
+    case HOW_COPY_UNITS:
+        copy_units(store, at, other, (change->value >> 16) % UNITS_MAX);
+        return;
+    case HOW_CUT:
+    case HOW_COUNT:
+        store->count = at < STORE_HEADER_BYTES ? store->count : at;
         return;
     }
-    default:
-        if (first > 0)
-            store->count = at * sizeof word;
-        return;
-    }
-    memcpy(place, &word, sizeof word);
+    memcpy(store->bytes + at, &word, sizeof word);
 }
 
 /* What the header says of the machine. */
