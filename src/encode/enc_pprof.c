@@ -90,6 +90,25 @@ static void add_stack(struct pprof_writer *writer, const struct tree *tree, aren
     }
 }
 
+static bool has_samples(const struct profile *profile)
+{
+    return !profile->measure || strcmp(profile->measure->name, "samples") != 0;
+}
+
+static void add_values(struct pprof_writer *writer, const struct values *self)
+{
+    const struct profile *profile = writer->profile;
+    if (has_samples(profile))
+        protobuf_varint(&writer->part, self->samples);
+    if (!profile->measure) {
+        protobuf_varint(&writer->part, self->cpu_ns);
+        protobuf_varint(&writer->part, tree_offcpu_ns(self));
+    }
+    if (profile->has_rundelay)
+        protobuf_varint(&writer->part, self->rundelay_ns);
+    protobuf_varint(&writer->part, tree_wall_ns(self));
+}
+
 /* A node that has samples: one, or one for the time that was waited and one for the rest. */
 struct emitted_node {
     const struct tree *tree;
@@ -107,12 +126,7 @@ static void emit_sample(struct pprof_writer *writer, struct emitted_node *of, co
     add_stack(writer, of->tree, of->node);
     protobuf_message(&writer->message, SAMPLE_LOCATION_ID, &writer->part);
     protobuf_clear(&writer->part);
-    protobuf_varint(&writer->part, self->samples);
-    protobuf_varint(&writer->part, self->cpu_ns);
-    protobuf_varint(&writer->part, tree_offcpu_ns(self));
-    if (writer->profile->has_rundelay)
-        protobuf_varint(&writer->part, self->rundelay_ns);
-    protobuf_varint(&writer->part, tree_wall_ns(self));
+    add_values(writer, self);
     protobuf_message(&writer->message, SAMPLE_VALUE, &writer->part);
     add_labels(writer, of->thread);
     if (wait)
@@ -130,7 +144,7 @@ static void emit_sample(struct pprof_writer *writer, struct emitted_node *of, co
 
 static void emit_node(struct pprof_writer *writer, struct emitted_node of, const struct values *self)
 {
-    const struct waits *waits = writer->profile->waits;
+    const struct waits *waits = writer->profile->measure ? NULL : writer->profile->waits;
     const char *wait = waits && self->blocked_ns > 0 ? waits->word(waits, of.tree, of.node) : NULL;
     struct values rest = *self;
     if (!wait)
@@ -235,17 +249,22 @@ static void emit_value_type(struct pprof_writer *writer, uint32_t field, const c
 static void emit_header(struct pprof_writer *writer)
 {
     const struct profile *profile = writer->profile;
-    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "samples", "count");
-    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "offcpu", "nanoseconds");
+    const struct profile_measure wall =
+        profile->measure ? *profile->measure : (struct profile_measure){"wall", "nanoseconds", ""};
+    if (has_samples(profile))
+        emit_value_type(writer, PROFILE_SAMPLE_TYPE, "samples", "count");
+    if (!profile->measure) {
+        emit_value_type(writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+        emit_value_type(writer, PROFILE_SAMPLE_TYPE, "offcpu", "nanoseconds");
+    }
     if (profile->has_rundelay)
         emit_value_type(writer, PROFILE_SAMPLE_TYPE, "rundelay", "nanoseconds");
-    emit_value_type(writer, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
-    emit_value_type(writer, PROFILE_PERIOD_TYPE, "wall", "nanoseconds");
+    emit_value_type(writer, PROFILE_SAMPLE_TYPE, wall.name, wall.unit);
+    emit_value_type(writer, PROFILE_PERIOD_TYPE, wall.name, wall.unit);
     protobuf_uint(&writer->output, PROFILE_PERIOD, profile->period_ns);
     protobuf_uint(&writer->output, PROFILE_TIME_NANOS, profile->start_utc_ns);
     protobuf_uint(&writer->output, PROFILE_DURATION_NANOS, profile->duration_ns);
-    protobuf_uint(&writer->output, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_intern(writer, "wall"));
+    protobuf_uint(&writer->output, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_intern(writer, wall.name));
     profile_notes_write(profile, emit_note, writer);
 }
 

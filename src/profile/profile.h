@@ -88,6 +88,12 @@ struct waits {
     const char *(*word)(const struct waits *waits, const struct tree *tree, arena_ref node);
 };
 
+/* What a pprof file of another program measures. */
+struct profile_measure {
+    const char *name, *unit; /* unit: "nanoseconds" for all times */
+    const char *others;      /* what else the file measures, with commas; "" for nothing */
+};
+
 struct profile {
     const struct arena *arena;
     const struct tree *tree;
@@ -117,6 +123,9 @@ struct profile {
      * from the above. */
     const char *const *comments;
     uint32_t comment_count;
+    /* Of another program's: what its values are. They stand where blocked time would, so wall time is all of
+     * them, and nothing is known of how samples were taken. NULL: this is a recording of wallprof's. */
+    const struct profile_measure *measure;
 };
 
 /* A thread's name as it is written: valid UTF-8; "[nameless]" for a thread without one. */

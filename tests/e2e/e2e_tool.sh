@@ -184,7 +184,7 @@ refused "$BUILD/libwallprof.so" 'no profile'
 printf 'garbage' | gzip >"$TMP/garbage.gz" && refused "$TMP/garbage.gz" 'no profile'
 # A sample type \e[31m: named, and not obeyed.
 printf '\x32\x00\x32\x05\e[31m\x0a\x02\x08\x01' >"$TMP/escape" # string_table: "", that; sample_type: 1
-refused "$TMP/escape" 'it measures ?\[31m/'
+refused "$TMP/escape" 'it measures ?\[31m, '
 grep -q $'\033' "$TMP/stderr" && complain "an escape of a file reaches the terminal"
 bytes=$(stat -c %s "$profile")
 for ((cut = 0; cut < bytes; cut += bytes / 40 + 1)); do

@@ -293,7 +293,7 @@ static void check_pprof(const struct recording *recording, const struct values *
     struct written file;
     FUZZ_ASSERT(write_as(FORMAT_PPROF, recording, &file) == 0);
     memset(&again, 0, sizeof again);
-    if (recording_read_pprof(&again, file.bytes, file.used) < 0)
+    if (recording_read_pprof(&again, file.bytes, file.used, NULL) < 0)
         fprintf(stderr, "%s\n", again.reason);
     FUZZ_ASSERT(!*again.reason);
     const struct values read = total_of(&again);

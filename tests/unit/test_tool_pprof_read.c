@@ -16,6 +16,7 @@ struct fixture {
     struct recording recording;
     struct fake_directory directory;
     bool is_open;
+    const char *measure; /* to be read of another program's file */
 };
 
 static int setup(void **state)
@@ -92,7 +93,7 @@ static int read_bytes(struct fixture *fixture, const unsigned char *bytes, size_
     if (fixture->is_open)
         recording_close(&fixture->recording);
     memset(&fixture->recording, 0, sizeof fixture->recording);
-    int status = recording_read_pprof(&fixture->recording, bytes, count);
+    int status = recording_read_pprof(&fixture->recording, bytes, count, fixture->measure);
     fixture->is_open = true;
     return status;
 }
@@ -310,18 +311,97 @@ static void assert_refused(struct fixture *fixture, const char *reason)
     built_init(&fixture->built);
 }
 
-static void others_are_refused_by_what_they_measure(void **state)
+static void a_file_without_samples_is_refused_by_what_it_measures(void **state)
 {
     struct fixture *fixture = *state;
     built_type(&fixture->built, 1, "samples", "count");
     built_type(&fixture->built, 1, "cpu", "nanoseconds");
     protobuf_uint(&fixture->built.out, 12, 10000000);
     built_strings(&fixture->built);
-    assert_refused(fixture, "it is not a profile of wallprof's: it measures samples/count, cpu/nanoseconds");
+    assert_refused(fixture, "it measures samples, cpu, and has no samples");
     protobuf_uint(&fixture->built.out, 12, 10000000);
     assert_refused(fixture, "its first string is not the empty one");
     built_strings(&fixture->built);
     assert_refused(fixture, "it measures nothing");
+}
+
+/* Of a location and its values. */
+static void build_foreign_sample(struct pprof_builder *built, uint64_t location, const uint64_t *values,
+                                 size_t count)
+{
+    protobuf_uint(&built->message, 1, location);
+    for (size_t i = 0; i < count; i++)
+        protobuf_uint(&built->message, 2, values[i]);
+    built_end_message(built, 2);
+}
+
+/* Three types, of which the second is what it is about; an address without a name, and no period. */
+static void build_foreign(struct pprof_builder *built)
+{
+    static const uint64_t values[] = {1, 3, 5};
+    built_type(built, 1, "samples", "count");
+    built_type(built, 1, "delay", "microseconds");
+    built_type(built, 1, "space", "bytes");
+    build_foreign_sample(built, 1, values, 3);
+    build_foreign_sample(built, 2, values, 3);
+    built_mapping(built, 0x1000, 0x100, "/bin/app", "", 0);
+    built_location(built, 1, 0x1010, LINES({1, 7}), 1);
+    built_location(built, 1, 0x1020, NULL, 0);
+    built_function(built, "f", "", "", 0);
+    protobuf_uint(&built->out, 14, string_table_intern(&built->strings, "delay"));
+    built_strings(built);
+}
+
+static void assert_foreign(const struct profile *profile, const char *name, const char *unit, uint64_t value,
+                           uint64_t samples)
+{
+    const struct tree *tree = profile->tree;
+    assert_string_equal(profile->measure->name, name);
+    assert_string_equal(profile->measure->unit, unit);
+    for (arena_ref ref = tree_node(tree, tree->spare_root)->first_child; ref;
+         ref = tree_node(tree, ref)->next_sibling) {
+        const struct tree_node *node = tree_node(tree, ref);
+        uint32_t count;
+        const struct symbol_frame *frames =
+            symbols_frames(profile->symbols, tree_location_at(tree, node->location)->index, &count);
+        const char *frame = profile->symbols->functions[frames->function].name;
+        assert_true(strcmp(frame, "f") == 0 || strcmp(frame, "[app+0x120]") == 0);
+        assert_int_equal(tree_wall_ns(&node->self), value);
+        assert_int_equal(node->self.cpu_ns, 0);
+        assert_int_equal(node->self.samples, samples);
+    }
+}
+
+static void another_programs_file_is_read_by_one_of_its_measures(void **state)
+{
+    struct fixture *fixture = *state;
+    build_foreign(&fixture->built);
+    assert_int_equal(read_built(fixture), 0);
+    assert_foreign(&fixture->recording.profile, "delay", "nanoseconds", 3000, 1);
+    assert_string_equal(fixture->recording.profile.command, "app");
+    struct fake_bytes again = write_again(fixture);
+    assert_int_equal(read_bytes(fixture, again.bytes, again.size), 0);
+    assert_foreign(&fixture->recording.profile, "delay", "nanoseconds", 3000, 1);
+    fake_bytes_free(&again);
+}
+
+static void a_measure_is_chosen_by_its_name(void **state)
+{
+    struct fixture *fixture = *state;
+    build_foreign(&fixture->built);
+    fixture->measure = "space";
+    assert_int_equal(read_built(fixture), 0);
+    assert_foreign(&fixture->recording.profile, "space", "bytes", 5, 1);
+    fixture->measure = "samples";
+    assert_int_equal(read_built(fixture), 0);
+    assert_foreign(&fixture->recording.profile, "samples", "count", 1, 0);
+    struct fake_bytes again = write_again(fixture);
+    assert_int_equal(read_bytes(fixture, again.bytes, again.size), 0);
+    assert_foreign(&fixture->recording.profile, "samples", "count", 1, 0);
+    fake_bytes_free(&again);
+    fixture->measure = "time";
+    assert_int_equal(read_built(fixture), -EINVAL);
+    assert_string_equal(fixture->recording.reason, "it does not measure 'time', but samples, delay, space");
 }
 
 static void nothing_is_refused(void **state)
@@ -493,7 +573,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(inlined_frames_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(files_of_other_writers_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pseudo_frame_is_known_by_either_name, setup, teardown),
-        cmocka_unit_test_setup_teardown(others_are_refused_by_what_they_measure, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_without_samples_is_refused_by_what_it_measures, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(another_programs_file_is_read_by_one_of_its_measures, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_measure_is_chosen_by_its_name, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_refused_with_a_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_never_does_harm, setup, teardown),

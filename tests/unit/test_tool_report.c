@@ -61,7 +61,8 @@ static void read_built(struct fixture *fixture, struct recording *recording, uin
     built_init(&fixture->built);
     build(&fixture->built, factor);
     memset(recording, 0, sizeof *recording);
-    assert_int_equal(recording_read_pprof(recording, fixture->built.out.bytes, fixture->built.out.used), 0);
+    assert_int_equal(recording_read_pprof(recording, fixture->built.out.bytes, fixture->built.out.used, NULL),
+                     0);
 }
 
 static int setup(void **state)

@@ -98,7 +98,7 @@ static void finish(struct fixture *fixture)
     for (uint32_t i = 0; i < fixture->function_count; i++)
         built_function(built, fixture->functions[i].name, fixture->functions[i].name, "", 0);
     built_strings(built);
-    assert_int_equal(recording_read_pprof(&fixture->recording, built->out.bytes, built->out.used), 0);
+    assert_int_equal(recording_read_pprof(&fixture->recording, built->out.bytes, built->out.used, NULL), 0);
     assert_int_equal(report_make(&fixture->report, &fixture->recording.profile, &fixture->request), 0);
     report_sort(&fixture->report, METRIC_WALL, false);
 }

@@ -40,14 +40,14 @@ struct asked {
 
 /* ---- text ---- */
 
-static void print_rows(const struct asked *asked, const char *heading, const char *nameless,
+static void print_rows(const struct asked *asked, const char *unit, const char *heading, const char *nameless,
                        const struct callers_row *rows, size_t count, uint64_t whole_ns)
 {
     char share[TEXT_NUMBER_BYTES], wall[TEXT_NUMBER_BYTES], name[SHORT_NAME_BYTES];
     printf("\n%s\n", heading);
     for (size_t i = 0; i < count && i < asked->lines; i++) {
         text_share(share, tree_wall_ns(&rows[i].values), whole_ns);
-        text_time(wall, tree_wall_ns(&rows[i].values));
+        text_amount(wall, tree_wall_ns(&rows[i].values), unit);
         text_put_number(stdout, share, 8);
         text_put_number(stdout, wall, 9);
         fputs("  ", stdout);
@@ -59,19 +59,22 @@ static void print_rows(const struct asked *asked, const char *heading, const cha
         printf("and %zu more\n", count - asked->lines);
 }
 
-static int print_text(const struct asked *asked, const struct callers *callers)
+static int print_text(const struct asked *asked, const struct profile *profile, const struct callers *callers)
 {
     char share[TEXT_NUMBER_BYTES], wall[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
     const uint64_t wall_ns = tree_wall_ns(&callers->in);
     text_share(share, wall_ns, tree_wall_ns(&callers->whole));
-    text_time(wall, wall_ns);
-    text_time(all, tree_wall_ns(&callers->whole));
+    const char *unit = profile->measure ? profile->measure->unit : "nanoseconds";
+    text_amount(wall, wall_ns, unit);
+    text_amount(all, tree_wall_ns(&callers->whole), unit);
     text_put(stdout, asked->function, -1, TEXT_CUT_END);
-    printf(": %s of the time, %s of %s, with what it calls\n", share, wall, all);
-    print_rows(asked, "called by", "nothing: a thread begins in it", callers->callers, callers->caller_count,
-               wall_ns);
+    printf(": %s of the %s, %s of %s, with what it calls\n", share,
+           profile->measure ? profile->measure->name : "time", wall, all);
+    print_rows(asked, unit, "called by", "nothing: a thread begins in it", callers->callers,
+               callers->caller_count, wall_ns);
     if (asked->has_callees)
-        print_rows(asked, "calls", "nothing: its own time", callers->callees, callers->callee_count, wall_ns);
+        print_rows(asked, unit, "calls", "nothing: its own time", callers->callees, callers->callee_count,
+                   wall_ns);
     return output_printed();
 }
 
@@ -149,7 +152,7 @@ static int show_callers(const struct asked *asked, const struct profile *profile
     if (!callers.is_known)
         status = fail_unknown(asked, profile);
     else
-        status = asked->is_json ? print_json(asked, &callers) : print_text(asked, &callers);
+        status = asked->is_json ? print_json(asked, &callers) : print_text(asked, profile, &callers);
     callers_free(&callers);
     return status;
 }

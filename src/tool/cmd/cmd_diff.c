@@ -44,18 +44,23 @@ static int show_difference(const struct report_options *options, const struct re
 }
 
 /* The recording must stay open as long as its report. */
-static int open_report(const struct report_options *options, const char *path, struct recording *recording,
+static int open_report(struct report_options *options, const char *path, struct recording *recording,
                        struct report *report)
 {
     if (store_names_open(recording, path) != 0)
         return 1;
-    if (report_make(report, &recording->profile, &options->request) == 0)
-        return 0;
-    recording_close(recording);
-    return command_fail("%s: there is not enough memory for the report", path);
+    int status =
+        recording->profile.measure
+            ? command_fail("%s: it is not a recording of wallprof's; pprof -diff_base compares others", path)
+            : report_options_settle(options, &recording->profile);
+    if (status == 0 && report_make(report, &recording->profile, &options->request) < 0)
+        status = command_fail("%s: there is not enough memory for the report", path);
+    if (status != 0)
+        recording_close(recording);
+    return status;
 }
 
-static int open_and_compare(const struct report_options *options, char **paths)
+static int open_and_compare(struct report_options *options, char **paths)
 {
     struct recording recordings[2];
     struct report reports[2];

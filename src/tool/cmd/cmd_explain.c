@@ -69,8 +69,8 @@ static void put_finding(const struct explaining *explaining, const struct findin
     answer_parts(explaining->report, finding->row, parts);
     printf("\n%s  %s", share, short_name(finding->row->name, NAME_COLUMNS, name));
     put_where(finding);
-    printf("\n       %s", parts);
-    if (finding->through)
+    printf(*parts ? "\n       %s" : "%s", parts);
+    if (*parts && finding->through)
         printf(", in %s", short_name(finding->through, NAME_COLUMNS, name));
     fputc('\n', stdout);
     for (uint32_t i = 0; i < finding->caller_count; i++)
@@ -88,11 +88,17 @@ static int print_text(const struct explaining *explaining)
         duration[TEXT_NUMBER_BYTES];
     const struct report *report = explaining->report;
     const bool shows_idle = idle_is_shown();
-    text_time(all, tree_wall_ns(&report->selected) + (shows_idle ? 0 : report->waited_ns[WAIT_IDLE]));
-    text_time(duration, explaining->profile->duration_ns);
-    answer_where(report, shows_idle, where);
-    printf("%s\n%s of thread time in %s\n%s\n", profile_command(explaining->profile, command), all, duration,
-           where);
+    const struct profile *profile = explaining->profile;
+    profile_command(profile, command);
+    if (profile->measure) {
+        text_amount(all, tree_wall_ns(&report->selected), profile->measure->unit);
+        printf("%s%s%s: %s\n", command, *command ? "\n" : "", profile->measure->name, all);
+    } else {
+        text_time(all, tree_wall_ns(&report->selected) + (shows_idle ? 0 : report->waited_ns[WAIT_IDLE]));
+        text_time(duration, profile->duration_ns);
+        answer_where(report, shows_idle, where);
+        printf("%s\n%s of thread time in %s\n%s\n", command, all, duration, where);
+    }
     for (size_t i = 0; i < explaining->count; i++)
         put_finding(explaining, &explaining->findings[i]);
     if (explaining->count == 0)
@@ -149,6 +155,8 @@ static int print_json(const struct explaining *explaining)
     json_member_uint(&json, "version", 1);
     json_member_string(&json, "command", explaining->profile->command);
     json_member_uint(&json, "duration_ns", explaining->profile->duration_ns);
+    if (explaining->profile->measure)
+        report_json_measure(&json, explaining->profile);
     json_member_uint(&json, "threads", report->thread_count + report->idle_thread_count);
     json_member_uint(&json, "total_ns", tree_wall_ns(&report->selected));
     json_member_uint(&json, "running_ns", report->selected.cpu_ns);

@@ -10,7 +10,7 @@
 
 static const char help[] = "usage: wallprof export [OPTIONS] FILE -o OUT [-o OUT]...\n"
                            "\n"
-                           "Writes a recording, a store or a .pb.gz file of wallprof's, in other formats:\n"
+                           "Writes a recording, a store or a pprof file, in other formats:\n"
                            "each file by its ending, or all as --format says.\n"
                            "\n"
                            "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"

@@ -13,7 +13,7 @@
 static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
                            "Says where the time went and what was waited for, with the functions of the\n"
                            "program's own: WALL has what a function calls in libraries, CUM all that it\n"
-                           "calls. FILE is a store or a .pb.gz file of wallprof's; - is standard input.\n"
+                           "calls. FILE is a store or any pprof file; - is standard input.\n"
                            "\n";
 static const char help_end[] = "      --stacks         in the JSON also every stack\n"
                                "\nThe manual has the JSON: wallprof(1).\n";
@@ -47,7 +47,7 @@ static int show_report(const struct report_options *options, const struct profil
         .lines = options->lines,
         .columns = options->columns,
         .has_colour = options->has_colour,
-        .has_errors = !options->is_without_errors,
+        .has_errors = !options->is_without_errors && !profile->measure,
     };
     int status = 0;
     const bool is_empty = filters_left_nothing(&report, &options->request);
@@ -61,12 +61,14 @@ static int show_report(const struct report_options *options, const struct profil
     return status ? status : output_printed();
 }
 
-static int open_and_show(const struct report_options *options, const char *path)
+static int open_and_show(struct report_options *options, const char *path)
 {
     struct recording recording;
-    if (store_names_open(&recording, path) != 0)
+    if (store_names_open_measure(&recording, path, options->sort) != 0)
         return 1;
-    int status = show_report(options, &recording.profile);
+    int status = report_options_settle(options, &recording.profile);
+    if (status == 0)
+        status = show_report(options, &recording.profile);
     recording_close(&recording);
     return status;
 }

@@ -19,19 +19,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: wallprof view [OPTIONS] FILE\n"
-    "\n"
-    "Shows a recording's flame graph in a browser: $BROWSER, or the desktop's where\n"
-    "there is a display; and prints the path of the page. FILE is a store or a .pb.gz\n"
-    "file of wallprof's, or such a page (.html).\n"
-    "\n"
-    "  -o, --output OUT  write the page there. Default: in a new directory below\n"
-    "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp; it is not removed.\n"
-    "  -p, --print       only print the path of the page\n"
-    "  -s, --serve[=PORT]\n"
-    "                    print an address of this machine that has the page, until\n"
-    "                    Ctrl-C; a browser elsewhere reaches it by ssh -L\n";
+static const char help[] = "usage: wallprof view [OPTIONS] FILE\n"
+                           "\n"
+                           "Shows a recording's flame graph in a browser: $BROWSER, or the desktop's where\n"
+                           "there is a display; and prints the path of the page. FILE is a store, a pprof\n"
+                           "file (.pb.gz), or such a page (.html).\n"
+                           "\n"
+                           "  -o, --output OUT  write the page there. Default: in a new directory below\n"
+                           "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp; it is not removed.\n"
+                           "  -p, --print       only print the path of the page\n"
+                           "  -s, --serve[=PORT]\n"
+                           "                    print an address of this machine that has the page, until\n"
+                           "                    Ctrl-C; a browser elsewhere reaches it by ssh -L\n";
 
 struct view_request {
     const char *input, *output;

@@ -37,7 +37,7 @@ static int print_usage(FILE *stream, int status)
     fputs("usage: wallprof COMMAND [OPTIONS] FILE...\n\n", stream);
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(stream, "  %-8s%-22s%s\n", commands[i].name, commands[i].arguments, commands[i].summary);
-    fputs("\nFILE is a store (.store) or a profile (.pb.gz) that wallprof wrote.\n"
+    fputs("\nFILE is a store (.store) or a pprof file (.pb.gz), also of another program.\n"
           "'wallprof COMMAND --help' has a command's options. wallprof-run is wallprof run.\n",
           stream);
     return status;

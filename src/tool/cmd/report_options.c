@@ -61,7 +61,6 @@ static int set_option(struct report_options *options, int option, const char *ar
 {
     long number = 0;
     int status = option == 'n' || option == 'w' ? set_number(options, argument, &number) : 0;
-    int metric = option == 's' ? command_word(report_metric_words, METRIC_COUNT, argument) : 0;
     int by = option == 'b' ? command_word(report_by_words, REPORT_BY_COUNT, argument) : 0;
     if (option == 'n')
         options->lines = number ? (size_t)number : SIZE_MAX;
@@ -95,13 +94,10 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->request.keeps_stacks = true;
     else if (option == REPORT_OPTION_NORMALIZE)
         options->is_normalized = true;
-    else if (option == 's' && metric >= 0)
-        options->metric = (enum report_metric)metric;
+    else if (option == 's')
+        options->sort = argument;
     else if (option == 'b' && by >= 0)
         options->request.by = (enum report_by)by;
-    else if (option == 's')
-        status = command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, rundelay, samples)",
-                                 argument);
     else if (option == 'b')
         status = command_misused(options->command,
                                  "--by '%s'? (function, leaf, line, file, module, thread, process, label)",
@@ -129,6 +125,18 @@ int report_options_read(struct report_options *options, int argc, char **argv, c
     if (options->lines == 0)
         options->lines = options->is_json ? SIZE_MAX : DEFAULT_LINES;
     return status;
+}
+
+int report_options_settle(struct report_options *options, const struct profile *profile)
+{
+    if (!options->sort || profile->measure) /* it has been read by that */
+        return 0;
+    int metric = command_word(report_metric_words, METRIC_COUNT, options->sort);
+    if (metric < 0)
+        return command_misused(options->command, "--sort by '%s'? (wall, cpu, offcpu, rundelay, samples)",
+                               options->sort);
+    options->metric = (enum report_metric)metric;
+    return 0;
 }
 
 int report_options_print_help(const char *begin, const char *end)

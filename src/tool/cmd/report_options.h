@@ -12,6 +12,7 @@ struct report_options {
     struct report_request request;
     regex_t focus, ignore; /* compiled where request points to them */
     enum report_metric metric;
+    const char *sort; /* what --sort says: report_options_settle sets metric; NULL without */
     bool by_cum, has_colour, is_json, is_normalized, is_without_errors, is_help;
     size_t lines; /* JSON has all, unless a number is given */
     int columns;  /* 0: names are not cut */
@@ -41,6 +42,9 @@ enum {
 
 /* Reads a command line; files begin at optind. 0, or EXIT_USAGE with a message. Then deinit in any case. */
 int report_options_read(struct report_options *options, int argc, char **argv, const struct option *names);
+/* Once the profile is read: --sort's word is a metric of ours, or has been a measure of another program's
+ * (recording_open_measure). 0, or EXIT_USAGE with a message. */
+int report_options_settle(struct report_options *options, const struct profile *profile);
 void report_options_deinit(struct report_options *options);
 
 /* Prints a command's help, with these options between its parts: 0 or 1. */

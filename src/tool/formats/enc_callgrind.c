@@ -11,6 +11,7 @@
 #include "base/sort.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct callgrind_writer {
@@ -93,9 +94,12 @@ static void write_function(struct callgrind_writer *writer, uint32_t number, boo
     function->is_defined = true;
 }
 
-/* The last one, run delay, is left out where it is not known. */
+/* The last one, run delay, is left out where it is not known. Of another program's profile there is the
+ * first. */
 static int event_count(const struct callgrind_writer *writer)
 {
+    if (writer->costs.profile->measure)
+        return 1;
     return writer->costs.profile->has_rundelay ? 5 : 4;
 }
 
@@ -128,6 +132,26 @@ static void write_totals(struct callgrind_writer *writer, const char *key)
     write_numbers(writer, numbers, event_count(writer));
 }
 
+/* What another program measures. */
+static void write_measure(struct callgrind_writer *writer, const struct profile_measure *measure)
+{
+    char text[160];
+    snprintf(text, sizeof text, "event: value : %.64s (%.64s)", measure->name, measure->unit);
+    write_name(writer, text);
+    write_text(writer, "events: value\n");
+}
+
+static void write_events(struct callgrind_writer *writer)
+{
+    write_text(writer, "event: wall : Wall time (ns)\n"
+                       "event: samples : Samples\n"
+                       "event: cpu : CPU time (ns)\n"
+                       "event: offcpu : Time off the CPU (ns)\n");
+    write_text(writer, writer->costs.profile->has_rundelay ? "event: rundelay : Time waiting for a CPU (ns)\n"
+                                                             "events: wall samples cpu offcpu rundelay\n"
+                                                           : "events: wall samples cpu offcpu\n");
+}
+
 static void write_header(struct callgrind_writer *writer)
 {
     write_text(writer, "# callgrind format\n"
@@ -137,14 +161,11 @@ static void write_header(struct callgrind_writer *writer)
         write_text(writer, "cmd: ");
         write_name(writer, writer->costs.profile->command);
     }
-    write_text(writer, "positions: line\n"
-                       "event: wall : Wall time (ns)\n"
-                       "event: samples : Samples\n"
-                       "event: cpu : CPU time (ns)\n"
-                       "event: offcpu : Time off the CPU (ns)\n");
-    write_text(writer, writer->costs.profile->has_rundelay ? "event: rundelay : Time waiting for a CPU (ns)\n"
-                                                             "events: wall samples cpu offcpu rundelay\n"
-                                                           : "events: wall samples cpu offcpu\n");
+    write_text(writer, "positions: line\n");
+    if (writer->costs.profile->measure)
+        write_measure(writer, writer->costs.profile->measure);
+    else
+        write_events(writer);
     write_totals(writer, "summary: ");
 }
 

@@ -193,17 +193,19 @@ static void append_name(struct folded_writer *writer, struct folded_stack *stack
     stack->text_used = used + (uint32_t)bytes;
 }
 
-static uint64_t milliseconds(uint64_t ns)
+/* Milliseconds; of another program's measure that is no time the value itself. */
+static uint64_t count_of(const struct folded_writer *writer, uint64_t ns)
 {
-    return (ns + NS_PER_MS / 2) / NS_PER_MS;
+    const struct profile_measure *measure = writer->profile->measure;
+    return measure && strcmp(measure->unit, "nanoseconds") != 0 ? ns : (ns + NS_PER_MS / 2) / NS_PER_MS;
 }
 
 static void write_stack(struct folded_writer *writer, const struct folded_stack *stack)
 {
     char number[32];
-    uint64_t before = milliseconds(writer->passed_ns);
+    uint64_t before = count_of(writer, writer->passed_ns);
     writer->passed_ns += stack->wall_ns;
-    uint64_t count = milliseconds(writer->passed_ns) - before;
+    uint64_t count = count_of(writer, writer->passed_ns) - before;
     if (count == 0)
         return;
     sink_write(writer->sink, writer->text, stack->text_used);

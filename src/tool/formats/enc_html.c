@@ -316,6 +316,15 @@ static void write_note(void *context, const char *text)
     json_string(&writer->json, text);
 }
 
+/* Another program's: [TYPE, UNIT]. */
+static void put_measure(struct json *json, const struct profile_measure *measure)
+{
+    json_member_array(json, "measure");
+    json_string(json, measure->name);
+    json_string(json, measure->unit);
+    json_end_array(json);
+}
+
 static void put_header(struct html_writer *writer)
 {
     char command[PROFILE_COMMAND_BYTES];
@@ -327,6 +336,8 @@ static void put_header(struct html_writer *writer)
     json_key(json, "duration_ns");
     json_digits(json, profile->duration_ns);
     json_member_uint(json, "period_ns", profile->period_ns);
+    if (profile->measure)
+        put_measure(json, profile->measure);
     json_member_array(json, "comments");
     profile_notes_write(profile, write_note, writer);
     json_end_array(json);

@@ -85,6 +85,8 @@ int output_file_write(const char *path, enum file_format format, const struct pr
     char directory[PATH_MAX];
     const char *name = output_file_name(path);
     int error, length = name > path ? (int)(name - path) : 1;
+    if (profile->measure && (format == FORMAT_STORE || format_needs_timeline(format)))
+        return command_fail("%s: a %s file is made of a recording of wallprof's", path, format_word(format));
     if (format_needs_timeline(format) && !profile->timeline)
         return command_fail("%s: %s files say when something happened, and what is to be written has no "
                             "timeline; %s",

@@ -181,6 +181,24 @@ void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns)
     put_time(ret, ns, 0);
 }
 
+void text_amount(char ret[TEXT_NUMBER_BYTES], uint64_t value, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+    const bool is_bytes = strcmp(unit, "bytes") == 0;
+    size_t prefix = 0;
+    double shown = (double)value;
+    if (strcmp(unit, "nanoseconds") == 0) {
+        text_time(ret, value);
+        return;
+    }
+    for (; shown >= 999.5 && prefix + 1 < sizeof prefixes / sizeof *prefixes; prefix++)
+        shown /= 1000;
+    const int digits = prefix == 0 || shown >= 99.95 ? 0 : shown < 9.995 ? 2 : 1;
+    snprintf(ret, TEXT_NUMBER_BYTES, "%.*f%s%s%s", digits, shown,
+             value > 0 && (prefix > 0 || is_bytes) ? " " : "", prefixes[prefix],
+             value > 0 && is_bytes ? "B" : "");
+}
+
 void text_time_within(char ret[TEXT_NUMBER_BYTES], uint64_t ns, uint64_t error_ns)
 {
     double place_ns = last_place((double)ns, (double)error_ns);

@@ -44,6 +44,10 @@ void text_put_number(FILE *stream, const char *number, int columns);
 /* Three digits, rounded, and a unit: "1.23 s", "45.6 ms", "789 ns"; "0" for 0. */
 void text_time(char ret[TEXT_NUMBER_BYTES], uint64_t ns);
 
+/* The same for a measure of another program's profile: "nanoseconds" are time, "bytes" have units as "1.23
+ * MB", and of anything else there is a number: "1.23 M". */
+void text_amount(char ret[TEXT_NUMBER_BYTES], uint64_t value, const char *unit);
+
 /* No more digits than an error allows, of the value and of its share; one if error_ns is UINT64_MAX. */
 void text_time_within(char ret[TEXT_NUMBER_BYTES], uint64_t ns, uint64_t error_ns);
 void text_share_within(char ret[TEXT_NUMBER_BYTES], uint64_t part, uint64_t whole, uint64_t error);

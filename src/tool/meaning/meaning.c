@@ -175,9 +175,10 @@ static void enter_node(const struct making *making, arena_ref ref)
     const struct symbols *symbols = making->names->profile->symbols;
     for (uint32_t i = symbols->first_frame[location->index + 1]; i-- > symbols->first_frame[location->index];)
         enter_frame(making, known, i, making->names->owners[location->index]);
-    known->wait =
-        (uint8_t)(location->pseudo ? wait_of_pseudo(location)
-                                   : wait_of(making->names, tree, ref, known->machine, known->depth));
+    known->wait = (uint8_t)(location->pseudo ? wait_of_pseudo(location)
+                            : making->names->profile->measure
+                                ? WAIT_OTHER /* its values are no waits */
+                                : wait_of(making->names, tree, ref, known->machine, known->depth));
 }
 
 static void enter_nodes(const struct making *making)

@@ -151,6 +151,11 @@ int push_profile_read(struct push_profile *profile, int fd, char reason[RECORDIN
         snprintf(reason, RECORDING_REASON_BYTES, "%s", recording.reason);
         return status;
     }
+    if (recording.profile.measure) {
+        snprintf(reason, RECORDING_REASON_BYTES, "it is not a recording of wallprof's");
+        recording_close(&recording);
+        return -EBADMSG;
+    }
     profile->start_utc_ns = recording.profile.start_utc_ns;
     profile->duration_ns = recording.profile.duration_ns;
     choose_program(profile, &recording.profile);

@@ -57,7 +57,8 @@ struct building {
     struct path_step *path;        /* of the last sample that was added, outermost first */
     uint32_t path_depth, path_capacity;
     arena_ref path_root;
-    uint64_t sums[PPROF_VALUES_MAX];
+    uint64_t sums[PPROF_VALUES];
+    bool is_foreign; /* another program's: it may lack what ours have */
 };
 
 /* Makes building->names, which the recording owns from then on. False without memory. */

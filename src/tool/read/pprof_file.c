@@ -242,6 +242,8 @@ static void read_first(struct pprof_reader *reader, const struct protobuf_field 
         file->time_ns = at_most(reader, INT64_MAX, field->value, "its time is negative");
     } else if (field->number == PROFILE_DURATION_NANOS) {
         file->duration_ns = at_most(reader, INT64_MAX, field->value, "its duration is negative");
+    } else if (field->number == PROFILE_DEFAULT_SAMPLE_TYPE) {
+        file->default_type = pprof_string_at(reader, field->value);
     } else if (field->number == PROFILE_PERIOD) {
         file->period = at_most(reader, INT64_MAX, field->value, "its period is negative");
     }
@@ -282,7 +284,7 @@ int pprof_file_read(struct pprof_file *file, const unsigned char *bytes, size_t 
 {
     struct protobuf_reader profile = protobuf_reader_of(bytes, count);
     struct pprof_reader reader = {.file = file, .recording = recording};
-    *file = (struct pprof_file){.period_type = {"", ""}};
+    *file = (struct pprof_file){.period_type = {"", ""}, .default_type = ""};
     if (count == 0)
         return recording_refuse(recording, -EBADMSG, "it is empty");
     size_t lines = count_all(&reader, profile);

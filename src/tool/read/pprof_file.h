@@ -14,13 +14,11 @@
 #include "recording.h"
 #include "base/protobuf_read.h"
 
-enum {
-    PPROF_TYPES_MAX = 16,
-    PPROF_VALUES_MAX = 5,
-    PPROF_RUNDELAY = 3,
-    PPROF_STACK_MAX = 1 << 20,
-    PPROF_LABELS_MAX = 64
-};
+enum { PPROF_TYPES_MAX = 16, PPROF_STACK_MAX = 1 << 20, PPROF_LABELS_MAX = 64 };
+
+/* What is read of a sample. Ours have them in this order; where the run delay is not known, it is left out.
+ */
+enum pprof_value { PPROF_SAMPLES, PPROF_CPU, PPROF_OFFCPU, PPROF_RUNDELAY, PPROF_WALL, PPROF_VALUES };
 
 struct pprof_value_type {
     const char *type, *unit;
@@ -72,6 +70,9 @@ struct pprof_file {
     struct pprof_ids mapping_ids, location_ids, function_ids;
     struct pprof_value_type types[PPROF_TYPES_MAX], period_type;
     uint32_t type_count;
+    const char *default_type;        /* "" without */
+    int place_of[PPROF_TYPES_MAX];   /* by type: its enum pprof_value, -1: left out (pprof_measures.h) */
+    uint64_t scale[PPROF_TYPES_MAX]; /* and what a value is multiplied by */
     uint64_t time_ns, duration_ns, period;
     size_t stack_ids;   /* upper bound of the location ids of all samples together */
     size_t label_count; /* of all samples together */
@@ -80,8 +81,8 @@ struct pprof_file {
 struct pprof_sample {
     uint32_t *stack; /* indices of locations, innermost first; owned by the caller */
     uint32_t depth, capacity;
-    uint64_t values[PPROF_VALUES_MAX]; /* as many as there are types */
-    const char *thread;                /* label `thread`; NULL without */
+    uint64_t values[PPROF_VALUES]; /* those that are left out are 0 */
+    const char *thread;            /* label `thread`; NULL without */
     uint64_t thread_id;
     bool has_thread_id;
     const char *process; /* label `process`; NULL without */
@@ -100,8 +101,8 @@ int pprof_file_read(struct pprof_file *file, const unsigned char *bytes, size_t 
 void pprof_file_free(struct pprof_file *file);
 
 /*
- * Reads a sample into *ret, whose stack is reused and grows as needed. 0, or -errno with the reason. Only for
- * files with at most PPROF_VALUES_MAX sample types.
+ * Reads a sample into *ret, whose stack is reused and grows as needed. 0, or -errno with the reason. After
+ * pprof_measures_choose.
  */
 int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_sample *ret,
                       struct recording *recording);

@@ -1,7 +1,10 @@
 /* Modules, regions, functions and locations of a pprof file: entries keep their order. */
 #include "pprof_building.h"
+#include "base/name_pattern.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +120,10 @@ static int add_functions(struct building *building)
         function->file = *from->file ? from->file : NULL;
         function->start_line = from->start_line;
         function->is_symbol = !is_made_up(function->name);
-        if (!*function->name)
+        if (!*function->name && !building->is_foreign)
             return recording_refuse(building->recording, -EBADMSG, "it has a function without a name");
+        if (!*function->name)
+            function->name = function->system_name = "[nameless]";
     }
     symbols->function_count = file->function_count;
     return 0;
@@ -197,6 +202,21 @@ static void add_pseudos(struct building *building)
     }
 }
 
+/* Another program's file may have addresses only: "[libc.so.6+0x1234]", with the offset in the file. */
+static bool add_nameless_frame(struct building *building, const struct pprof_location *from)
+{
+    char text[NAME_MAX + 64];
+    const struct pprof_mapping *mapping =
+        from->mapping ? &building->file->mappings[from->mapping - 1] : &(struct pprof_mapping){.path = ""};
+    const char *path = name_last_part(mapping->path);
+    snprintf(text, sizeof text, *path ? "[%.255s+%#" PRIx64 "]" : "[%.255s%#" PRIx64 "]", path,
+             *path ? from->address - mapping->start + mapping->file_offset : from->address);
+    const char *name = string_pool_add(&building->names->label_names, text, strlen(text));
+    if (name)
+        add_made_up_frame(&building->names->symbols, name);
+    return name;
+}
+
 static int add_locations(struct building *building)
 {
     const struct pprof_file *file = building->file;
@@ -205,12 +225,15 @@ static int add_locations(struct building *building)
         const struct pprof_location *from = &file->locations[i];
         if (building->location_of[i])
             continue;
-        if (from->line_count == 0)
+        if (from->line_count == 0 && !building->is_foreign)
             return recording_refuse(building->recording, -EBADMSG, "it has a location without a name");
         building->location_of[i] = make_location(building, from);
         if (!building->location_of[i])
             return recording_no_memory(building->recording);
-        add_frames(building, from);
+        if (from->line_count > 0)
+            add_frames(building, from);
+        else if (!add_nameless_frame(building, from))
+            return recording_no_memory(building->recording);
     }
     return 0;
 }
@@ -264,8 +287,9 @@ bool pprof_names_make(struct building *building)
         return false;
     struct symbols *symbols = &names->symbols;
     size_t locations = file->location_count + file->label_count + PSEUDO_COUNT;
-    size_t functions = file->function_count + file->label_count + PSEUDO_COUNT;
-    size_t frames = file->line_count + file->label_count + 2 * PSEUDO_COUNT;
+    size_t nameless = building->is_foreign ? file->location_count : 0;
+    size_t functions = file->function_count + file->label_count + PSEUDO_COUNT + nameless;
+    size_t frames = file->line_count + file->label_count + 2 * PSEUDO_COUNT + nameless;
     symbols->functions = calloc(functions, sizeof *symbols->functions);
     symbols->frames = calloc(frames, sizeof *symbols->frames);
     symbols->first_frame = calloc(locations + 1, sizeof *symbols->first_frame);

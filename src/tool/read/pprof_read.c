@@ -5,7 +5,9 @@
  * end_timestamp_ns) are added up for each stack, and the times are dropped.
  */
 #include "pprof_building.h"
+#include "pprof_measures.h"
 #include "tool/io/output_file.h"
+#include "base/name_pattern.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,37 +16,6 @@
 #include <string.h>
 
 enum { ARENA_SLACK_BYTES = 1 << 16 };
-
-/* ---- is it one of ours? ---- */
-
-static const char *const our_types[PPROF_VALUES_MAX] = {"samples", "cpu", "offcpu", "rundelay", "wall"};
-
-/* Where the run delay is not known, it is left out. */
-static bool is_ours(const struct pprof_file *file)
-{
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < PPROF_VALUES_MAX; i++) {
-        bool is_left_out = i == PPROF_RUNDELAY && file->type_count == PPROF_VALUES_MAX - 1;
-        if (is_left_out)
-            continue;
-        if (at >= file->type_count || strcmp(file->types[at].type, our_types[i]) != 0 ||
-            strcmp(file->types[at].unit, i == 0 ? "count" : "nanoseconds") != 0)
-            return false;
-        at++;
-    }
-    return at == file->type_count;
-}
-
-static int refuse_types(const struct pprof_file *file, struct recording *recording)
-{
-    char text[128] = "";
-    size_t used = 0;
-    for (uint32_t i = 0; i < file->type_count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.20s/%.20s", i ? ", " : "",
-                                 file->types[i].type, file->types[i].unit);
-    return recording_refuse(recording, -EBADMSG, "it is not a profile of wallprof's: it measures %s",
-                            *text ? text : "nothing");
-}
 
 /* ---- comments ---- */
 
@@ -141,10 +112,13 @@ static void take_comments(struct building *building)
         else if (sscanf(comment, "merged: %" SCNu32 " recordings", &recording->merged_count) != 1)
             read_counters(profile, comment);
     }
+    if (building->is_foreign && !*recording->command && building->file->mapping_count > 0)
+        snprintf(recording->command, sizeof recording->command, "%s",
+                 name_last_part(building->file->mappings[0].path));
     building->names->comments = building->file->comments;
     building->file->comments = NULL;
     profile->comments = building->names->comments;
-    profile->has_rundelay = building->file->type_count == PPROF_VALUES_MAX;
+    profile->has_rundelay = !building->is_foreign && building->file->type_count == PPROF_VALUES;
     profile->comment_count = building->file->comment_count;
     profile->command = recording->command;
     profile->restraint = recording->restraint;
@@ -199,7 +173,8 @@ static int make_recording(struct building *building)
                                           .labels = LABELS_NONE,
                                           .start_utc_ns = file->time_ns,
                                           .duration_ns = file->duration_ns,
-                                          .period_ns = file->period};
+                                          .period_ns = file->period,
+                                          .measure = building->is_foreign ? &recording->measure : NULL};
     if (status < 0 || !make_tables(building) || !pprof_names_make(building))
         return recording_no_memory(recording);
     recording->profile.symbols = recording->symbols;
@@ -219,18 +194,19 @@ static int build_recording(struct building *building)
     return pprof_samples_add(building);
 }
 
-int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count)
+int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count,
+                         const char *measure)
 {
     struct pprof_file file;
     struct building building = {.recording = recording, .file = &file};
     int status = pprof_file_read(&file, bytes, count, recording);
     if (status < 0)
         return status;
-    if (!is_ours(&file))
-        status = refuse_types(&file, recording);
-    else if (file.period == 0)
+    status = pprof_measures_choose(&file, recording, measure);
+    building.is_foreign = recording->measure.name != NULL;
+    if (status == 0 && !building.is_foreign && file.period == 0)
         status = recording_refuse(recording, -EBADMSG, "it does not say how often was looked");
-    else
+    if (status == 0)
         status = build_recording(&building);
     release_tables(&building);
     pprof_file_free(&file);

@@ -23,12 +23,16 @@ static void add_frame(struct pprof_reader *reader, struct pprof_sample *sample, 
 static void add_value(struct pprof_reader *reader, struct pprof_sample *sample, uint64_t value,
                       uint32_t *count)
 {
+    const struct pprof_file *file = reader->file;
     if (value > INT64_MAX)
-        pprof_fail(reader, "a sample has a negative value (the difference of two profiles?)");
-    else if (*count == PPROF_VALUES_MAX)
-        pprof_fail(reader, "a sample has too many values");
-    else
-        sample->values[(*count)++] = value;
+        return pprof_fail(reader, "a sample has a negative value (the difference of two profiles?)");
+    if (*count == file->type_count)
+        return pprof_fail(reader, "a sample has too many values");
+    const int place = file->place_of[*count];
+    if (place >= 0 && (__builtin_mul_overflow(value, file->scale[*count], &sample->values[place]) ||
+                       sample->values[place] > INT64_MAX))
+        pprof_fail(reader, "a sample has too large a value");
+    ++*count;
 }
 
 /* Adds one of the program's labels, in the order of the keys, as the library does. */
@@ -107,6 +111,6 @@ int pprof_file_sample(struct pprof_file *file, uint32_t index, struct pprof_samp
     if (message.failed)
         pprof_fail(&reader, "a sample");
     if (values != file->type_count)
-        pprof_fail(&reader, "a sample has too few values, or too many");
+        pprof_fail(&reader, "a sample has too few values");
     return reader.status;
 }

@@ -129,17 +129,16 @@ static int node_of(struct building *building, arena_ref root, const struct pprof
 
 static int add_values(struct building *building, struct values *to, const uint64_t *values)
 {
-    const uint32_t count = building->file->type_count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (int i = 0; i < PPROF_VALUES; i++) {
         building->sums[i] += values[i]; /* of two numbers of 63 bits at most */
         if (building->sums[i] > value_max)
             return recording_refuse(building->recording, -EBADMSG, "its values are too large");
     }
-    const uint64_t delay_ns = count == PPROF_VALUES_MAX ? smaller(values[PPROF_RUNDELAY], values[2]) : 0;
-    to->samples += values[0];
-    to->cpu_ns += values[1];
+    const uint64_t delay_ns = smaller(values[PPROF_RUNDELAY], values[PPROF_OFFCPU]);
+    to->samples += values[PPROF_SAMPLES];
+    to->cpu_ns += values[PPROF_CPU];
     to->rundelay_ns += delay_ns;
-    to->blocked_ns += values[2] - delay_ns;
+    to->blocked_ns += values[PPROF_OFFCPU] - delay_ns;
     return 0;
 }
 
@@ -179,7 +178,7 @@ static int add_sample(struct building *building, struct pprof_sample *sample)
     int status = root_of(building, sample, &root);
     if (status == 0)
         status = node_of(building, root, sample, &node);
-    if (status == 0 && sample->has_changes)
+    if (status == 0 && sample->has_changes && !building->is_foreign)
         add_changes(building, node, sample);
     return status ? status
                   : add_values(building, &tree_node(&building->recording->tree, node)->self, sample->values);

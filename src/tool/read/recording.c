@@ -31,7 +31,18 @@ static int refuse_bytes(struct recording *recording, int error)
     return recording_refuse(recording, error, "%s", error_text(-error));
 }
 
-static int open_file(struct recording *recording, const char *path)
+/* What gperftools' CPU profiler writes: words of the machine, of which the first five are 0, 3, 0, period, 0.
+ */
+static bool is_of_gperftools(const struct file_bytes *file)
+{
+    uintptr_t words[5];
+    if (file->count < sizeof words)
+        return false;
+    memcpy(words, file->bytes, sizeof words);
+    return words[0] == 0 && words[1] == 3 && words[2] == 0 && words[3] > 0 && words[4] == 0;
+}
+
+static int open_file(struct recording *recording, const char *path, const char *measure)
 {
     struct file_bytes file;
     int is_cut = 0, status = store_file_read(&file, path);
@@ -45,25 +56,39 @@ static int open_file(struct recording *recording, const char *path)
     else if (file.count >= sizeof STORE_MAGIC - 1 &&
              memcmp(file.bytes, STORE_MAGIC, sizeof STORE_MAGIC - 1) == 0)
         status = recording_read_store(recording, file.bytes, file.count);
+    else if (is_of_gperftools(&file))
+        status = recording_refuse(recording, -EBADMSG,
+                                  "it is in gperftools' own format, without names; 'pprof -proto PROGRAM "
+                                  "FILE >x.pb.gz' makes a profile of it");
     else
-        status = recording_read_pprof(recording, file.bytes, file.count);
+        status = recording_read_pprof(recording, file.bytes, file.count, measure);
     file_bytes_free(&file);
     if (status < 0)
         recording_close(recording);
     return status;
 }
 
-int recording_open(struct recording *recording, const char *path)
+int recording_open_measure(struct recording *recording, const char *path, const char *measure)
 {
     memset(recording, 0, sizeof *recording);
-    return open_file(recording, path);
+    return open_file(recording, path, measure);
+}
+
+int recording_open(struct recording *recording, const char *path)
+{
+    return recording_open_measure(recording, path, NULL);
 }
 
 int recording_open_part(struct recording *recording, const char *path)
 {
     memset(recording, 0, sizeof *recording);
     recording->is_part = true;
-    return open_file(recording, path);
+    int status = open_file(recording, path, NULL);
+    if (status == 0 && recording->profile.measure) {
+        recording_close(recording);
+        status = recording_refuse(recording, -EBADMSG, "it is not a recording of wallprof's");
+    }
+    return status;
 }
 
 void recording_close(struct recording *recording)

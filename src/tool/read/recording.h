@@ -1,6 +1,7 @@
 /*
- * A recording as the tool reads it, from a store that the library left or from a pprof file of ours. Either
- * way it becomes the profile that encoders and reports use (profile.h).
+ * A recording as the tool reads it, from a store that the library left or from a pprof file. Either way it
+ * becomes the profile that encoders and reports use (profile.h). Of another program's pprof file it is one of
+ * its measures.
  *
  * Files are hostile. A recording that was opened is consistent, whatever the file holds: every reference
  * leads to a record of its kind, trees have no cycles, and strings end. What cannot be used is refused with a
@@ -42,11 +43,17 @@ struct recording {
     bool is_part;                         /* it will be merged with others */
     bool names_are_due;                   /* of code in modules: the files have not been read yet */
     uint32_t merged_count;                /* how many recordings were merged into it; else 0 */
+    struct profile_measure measure;       /* what profile.measure points to, if anything */
+    char other_measures[256];             /* and its others */
     char reason[RECORDING_REASON_BYTES];  /* why it could not be opened, for people */
 };
 
 /* The beginning of the file says its kind. 0, or -errno with a reason in it and nothing to close. */
 int recording_open(struct recording *recording, const char *path);
+
+/* The same, with what to take of another program's file: the name of a type; NULL: what it is about. -EINVAL
+ * if it has no such type, with a reason. */
+int recording_open_measure(struct recording *recording, const char *path, const char *measure);
 
 /* The same, for one that is to be merged with others. Names that would have to be found in files are left
  * out: whoever merges finds them for all recordings together, so that each file is read once. */
@@ -63,6 +70,7 @@ int recording_no_memory(struct recording *recording);
 /* The reader of each kind. The whole file is in memory, aligned to 8; *recording is zeroed. As
  * recording_open, but after a failure recording_close has to be called. */
 int recording_read_store(struct recording *recording, const unsigned char *bytes, size_t count);
-int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count);
+int recording_read_pprof(struct recording *recording, const unsigned char *bytes, size_t count,
+                         const char *measure);
 
 #endif

@@ -103,7 +103,12 @@ int store_names_make(struct recording *recording)
 
 int store_names_open(struct recording *recording, const char *path)
 {
-    if (recording_open(recording, path) < 0)
+    return store_names_open_measure(recording, path, NULL);
+}
+
+int store_names_open_measure(struct recording *recording, const char *path, const char *measure)
+{
+    if (recording_open_measure(recording, path, measure) < 0)
         return command_fail("%s: %s", path, recording->reason);
     if (store_names_make(recording) < 0)
         command_fail("%s: there is not enough memory for names from debug information", path);

@@ -17,6 +17,7 @@ int store_names_make(struct recording *recording);
 /* Opens a recording with all that can be known of its names. 0; or 1, and then a message has been written and
  * nothing is open. */
 int store_names_open(struct recording *recording, const char *path);
+int store_names_open_measure(struct recording *recording, const char *path, const char *measure);
 
 /* What the process called a location, and in which region it was; false if it said neither. The recording
  * owns the text. */

@@ -196,6 +196,16 @@ static bool make_thread_rows(struct report *report, enum report_by by)
     return rows && !report->names.failed;
 }
 
+/* Another program's values are no times that somebody waited. */
+static void drop_waits(struct report *report)
+{
+    memset(report->waited_ns, 0, sizeof report->waited_ns);
+    for (size_t i = 0; i < report->row_count; i++)
+        memset(report->rows[i].waited_ns, 0, sizeof report->rows[i].waited_ns);
+    for (size_t i = 0; i < report->thread_count; i++)
+        report->threads[i].waits_for = NULL;
+}
+
 /* A row has the number of its name. */
 static bool fill_rows(struct report *report, const struct report_rows *rows)
 {
@@ -206,6 +216,8 @@ static bool fill_rows(struct report *report, const struct report_rows *rows)
                      report_walk_init(&walk, report, rows) && report->rows && add_threads(&walk);
     for (size_t i = 0; is_filled && i < report->row_count; i++)
         report->rows[i].is_inlined = rows->is_inlined[i];
+    if (is_filled && rows->profile->measure)
+        drop_waits(report);
     report_walk_deinit(&walk);
     return is_filled;
 }

@@ -49,6 +49,15 @@ void report_json_waits(struct json *json, const uint64_t waited_ns[WAIT_KIND_COU
     json_end_object(json);
 }
 
+void report_json_measure(struct json *json, const struct profile *profile)
+{
+    json_key(json, "measure");
+    json_begin_object(json);
+    json_member_string(json, "type", profile->measure->name);
+    json_member_string(json, "unit", profile->measure->unit);
+    json_end_object(json);
+}
+
 static void json_number(struct json *json, const char *key, int32_t number, bool is_known)
 {
     json_key(json, key);
@@ -135,6 +144,8 @@ bool report_json_write(const struct report_table *table, struct json *json)
     json_member(json, "start_utc_ns", profile->start_utc_ns);
     json_member(json, "duration_ns", profile->duration_ns);
     json_member(json, "period_ns", profile->period_ns);
+    if (profile->measure)
+        report_json_measure(json, profile);
     json_member_text(json, "restraint", *profile->restraint ? profile->restraint : NULL);
     report_json_values(json, "total", &report->total);
     report_json_values(json, "selected", &report->selected);

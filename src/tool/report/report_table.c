@@ -32,19 +32,30 @@ void report_bold(FILE *stream, bool has_colour, bool is_bold)
         fputs(is_bold ? "\033[1m" : "\033[0m", stream);
 }
 
-/* Of a program that hardly ever waits for a CPU there is no column of it. */
+/* Of a program that hardly ever waits for a CPU there is no column of it. Another program's profile has one
+ * measure. */
 bool report_shows_metric(const struct report_table *table, enum report_metric metric)
 {
     const struct values *all = &table->report->selected;
+    if (table->profile->measure)
+        return metric == METRIC_WALL;
     return metric != METRIC_RUNDELAY || table->metric == METRIC_RUNDELAY ||
            all->rundelay_ns > tree_wall_ns(all) / 100;
 }
 
-void report_put_metric(FILE *stream, const struct values *values, enum report_metric metric)
+const char *report_heading(const struct report_table *table, enum report_metric metric)
+{
+    return table->profile->measure ? "VALUE" : report_metric_headings[metric];
+}
+
+void report_put_metric(const struct report_table *table, FILE *stream, const struct values *values,
+                       enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES];
     uint64_t value = report_metric(values, metric);
-    if (metric == METRIC_SAMPLES)
+    if (table->profile->measure)
+        text_amount(number, value, table->profile->measure->unit);
+    else if (metric == METRIC_SAMPLES)
         snprintf(number, sizeof number, "%" PRIu64, value);
     else
         text_time(number, value);
@@ -242,7 +253,9 @@ static void put_mostly(FILE *stream, const struct report_thread *thread, int col
 /* How many of wall, CPU and off-CPU fit. */
 static int thread_cells(const struct report_table *table, int columns)
 {
-    int cells = METRIC_OFFCPU + 1 + report_shows_metric(table, METRIC_RUNDELAY);
+    int cells = 0;
+    while (cells <= METRIC_RUNDELAY && report_shows_metric(table, (enum report_metric)cells))
+        cells++;
     while (table->columns && cells > 1 &&
            table->columns - cells * CELL_COLUMNS - 4 - columns < NAME_COLUMNS_MIN)
         cells--;
@@ -254,7 +267,7 @@ static void put_thread_headings(const struct report_table *table, FILE *stream, 
     report_bold(stream, table->has_colour, true);
     fputc('\n', stream);
     for (int metric = 0; metric < cells; metric++)
-        text_put_number(stream, report_metric_headings[metric], CELL_COLUMNS);
+        text_put_number(stream, report_heading(table, (enum report_metric)metric), CELL_COLUMNS);
     fprintf(stream, "  %-*s  ", columns, "THREAD");
     text_put(stream, "    % MOSTLY IN", columns_left(table->columns, cells * CELL_COLUMNS + 4 + columns),
              TEXT_CUT_END);
@@ -268,7 +281,7 @@ static void put_thread(const struct report_table *table, FILE *stream, const str
     char name[REPORT_THREAD_NAME_BYTES];
     report_thread_name(thread, name);
     for (int metric = 0; metric < cells; metric++)
-        report_put_metric(stream, &thread->total, (enum report_metric)metric);
+        report_put_metric(table, stream, &thread->total, (enum report_metric)metric);
     fputs("  ", stream);
     text_put_left(stream, name, columns, TEXT_CUT_MIDDLE);
     fputs("  ", stream);
@@ -281,7 +294,6 @@ static void put_threads(const struct report_table *table, FILE *stream)
 {
     const struct report *report = table->report;
     struct values rest = {0};
-    char wall[TEXT_NUMBER_BYTES];
     int columns = thread_columns(report), cells = thread_cells(table, columns);
     if (report->thread_count + report->idle_thread_count < 2 || table->by == REPORT_BY_THREAD)
         return;
@@ -292,9 +304,8 @@ static void put_threads(const struct report_table *table, FILE *stream)
         else
             tree_add_values(&rest, &report->threads[i].total);
     }
-    text_time(wall, tree_wall_ns(&rest));
     if (report->thread_count > THREADS_MAX) {
-        text_put_number(stream, wall, CELL_COLUMNS);
+        report_put_metric(table, stream, &rest, METRIC_WALL);
         fprintf(stream, "  in %zu more threads (--by thread has them all)\n",
                 report->thread_count - THREADS_MAX);
     }
@@ -303,14 +314,33 @@ static void put_threads(const struct report_table *table, FILE *stream)
                 report->idle_thread_count, report->idle_thread_count == 1 ? "" : "s");
 }
 
+/* In place of where the time went: what another program's profile measures. */
+static void put_measure(const struct report_table *table, FILE *stream)
+{
+    const struct profile_measure *measure = table->profile->measure;
+    const uint64_t duration_ns = table->profile->duration_ns;
+    char amount[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES], text[512];
+    text_amount(amount, tree_wall_ns(&table->report->selected), measure->unit);
+    text_amount(all, tree_wall_ns(&table->report->total), measure->unit);
+    text_time(duration, duration_ns);
+    snprintf(text, sizeof text, "%.64s: %s%s%s%s%s%s%s", measure->name, amount,
+             table->is_filtered ? " of " : "", table->is_filtered ? all : "", duration_ns ? " in " : "",
+             duration_ns ? duration : "", *measure->others ? "; --sort has also " : "", measure->others);
+    put_line(table, stream, text);
+}
+
 void report_table_write(const struct report_table *table, FILE *stream)
 {
     char command[PROFILE_COMMAND_BYTES];
     profile_command(table->profile, command);
     put_line(table, stream, *command ? command : "[command not known]");
-    put_summary(table, stream);
-    put_ending(table, stream);
-    put_totals(table, stream);
+    if (table->profile->measure) {
+        put_measure(table, stream);
+    } else {
+        put_summary(table, stream);
+        put_ending(table, stream);
+        put_totals(table, stream);
+    }
     report_put_rows(table, stream);
     put_threads(table, stream);
     put_notes(table, stream);

@@ -41,13 +41,18 @@ void report_json_error(struct json *json, const char *key, const struct report_e
 /* "waits_ns": {"lock": .., ..} */
 void report_json_waits(struct json *json, const uint64_t waited_ns[WAIT_KIND_COUNT]);
 
+/* "measure": {"type": .., "unit": ..} of another program's profile: what its wall_ns are. */
+void report_json_measure(struct json *json, const struct profile *profile);
+
 /* Begins or ends bold text. */
 void report_bold(FILE *stream, bool has_colour, bool is_bold);
 
 /* A number in its column. */
 enum { REPORT_CELL_COLUMNS = 8, REPORT_SHARE_COLUMNS = 6, REPORT_NAME_COLUMNS_MIN = 20 };
+const char *report_heading(const struct report_table *table, enum report_metric metric);
 bool report_shows_metric(const struct report_table *table, enum report_metric metric);
-void report_put_metric(FILE *stream, const struct values *values, enum report_metric metric);
+void report_put_metric(const struct report_table *table, FILE *stream, const struct values *values,
+                       enum report_metric metric);
 void report_put_share(FILE *stream, uint64_t part, uint64_t whole);
 
 /* The rows under their headings, the last part of the table. */

@@ -35,7 +35,7 @@ static bool has_cum_error(const struct report_table *table)
 static int waits_columns(const struct report_table *table)
 {
     bool has_waits = table->by == REPORT_BY_FUNCTION || table->by == REPORT_BY_LEAF;
-    return has_waits && !table->by_cum ? 2 + ANSWER_WAITS_COLUMNS : 0;
+    return has_waits && !table->profile->measure && !table->by_cum ? 2 + ANSWER_WAITS_COLUMNS : 0;
 }
 
 /* The columns before the names, with the first so many of the other metrics. */
@@ -55,7 +55,9 @@ static int columns_used(const struct report_table *table, int others)
 /* How many of the other metrics fit. */
 static int others_shown(const struct report_table *table)
 {
-    int shown = METRIC_COUNT - 1 - !report_shows_metric(table, METRIC_RUNDELAY);
+    int shown = -1;
+    for (int metric = 0; metric < METRIC_COUNT; metric++)
+        shown += report_shows_metric(table, (enum report_metric)metric);
     while (table->columns && shown > 0 && table->columns - columns_used(table, shown) < NAME_COLUMNS_MIN)
         shown--;
     return shown;
@@ -72,7 +74,7 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
 {
     report_bold(stream, table->has_colour, true);
     fputc('\n', stream);
-    put_heading(stream, report_metric_headings[table->metric], has_error(table, table->metric));
+    put_heading(stream, report_heading(table, table->metric), has_error(table, table->metric));
     text_put_number(stream, "%", SHARE_COLUMNS);
     put_heading(stream, "CUM", has_cum_error(table));
     text_put_number(stream, "%", SHARE_COLUMNS);
@@ -119,7 +121,7 @@ static void put_cell(const struct report_table *table, FILE *stream, const struc
     char number[TEXT_NUMBER_BYTES];
     uint64_t value = report_metric(values, metric), error_ns = error_of(table, error, metric);
     if (error_ns == 0) {
-        report_put_metric(stream, values, metric);
+        report_put_metric(table, stream, values, metric);
     } else {
         text_time_within(number, value, error_ns);
         text_put_number(stream, number, CELL_COLUMNS);
@@ -202,7 +204,7 @@ void report_put_rows(const struct report_table *table, FILE *stream)
             tree_add_values(&rest, &report->rows[i].flat);
     }
     if (report->row_count > table->lines && report_metric(&rest, table->metric) > 0) {
-        report_put_metric(stream, &rest, table->metric);
+        report_put_metric(table, stream, &rest, table->metric);
         if (has_error(table, table->metric))
             text_put_number(stream, "", ERROR_COLUMNS);
         report_put_share(stream, report_metric(&rest, table->metric),

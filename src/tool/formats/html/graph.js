@@ -11,6 +11,8 @@ const profile = new Profile(JSON.parse(byId('profile').textContent));
 if (profile.data.total.length > COLUMN.rundelay)
   MEASURES.splice(MEASURES.indexOf('samples'), 0, 'rundelay');
 const {data} = profile;
+if (data.measure)
+  takeMeasure(...data.measure);
 const state = {...DEFAULTS};
 let root = null;             /* of d3's hierarchy */
 let rootOf = null;           /* the threads and times that root is made of */

@@ -249,6 +249,8 @@ function makeHeader() {
     byId('command').tabIndex = 0; /* a long command is scrolled with the keyboard */
   byId('started').textContent = isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known';
   byId('started').dateTime = iso;
+  for (const id of data.measure ? ['thread-time', 'samples'] : []) /* another program's profile has neither */
+    byId(id).closest('dl > div').hidden = true;
   byId('thread-time').textContent = formatExact('wall', data.total[COLUMN.wall]);
   byId('duration').textContent = formatExact('wall', data.duration_ns);
   byId('threads').textContent = groupDigits(String(data.trees.reduce((sum, {threads}) => sum + threads, 0)));

@@ -10,6 +10,7 @@
 
 const MEASURES = ['wall', 'cpu', 'offcpu', 'samples']; /* and rundelay, where it is known */
 const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', rundelay: 'Waiting for a CPU', samples: 'Samples'};
+const UNITS = {wall: 'nanoseconds', cpu: 'nanoseconds', offcpu: 'nanoseconds', rundelay: 'nanoseconds', samples: 'count'};
 const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4}; /* of the values in the data */
 const ROW_PX = 21;
 const NARROWEST_PX = 0.7;   /* narrower frames are not drawn */
@@ -47,15 +48,23 @@ function formatTime(ns) {
 }
 
 function formatValue(measure, value) {
-  return measure === 'samples' ? groupDigits(String(Math.round(value))) : formatTime(value);
+  return UNITS[measure] === 'nanoseconds' ? formatTime(value) : formatExact(measure, String(Math.round(value)));
 }
 
 /* The exact value, from its digits in the data: a number may not hold them all. */
 function formatExact(measure, digits) {
-  if (measure === 'samples')
-    return groupDigits(digits);
+  if (UNITS[measure] !== 'nanoseconds')
+    return groupDigits(digits) + (UNITS[measure] === 'count' ? '' : `\u00a0${UNITS[measure]}`);
   const padded = digits.padStart(10, '0');
   return `${groupDigits(padded.slice(0, -9))}.${padded.slice(-9)}\u00a0s`;
+}
+
+/* Another program's profile has one measure of its own. Nothing is known of waits and of chance. */
+function takeMeasure(type, unit) {
+  MEASURES.splice(0, MEASURES.length, 'wall');
+  TITLES.wall = type;
+  UNITS.wall = unit;
+  DEFAULTS.colour = 'module';
 }
 
 /* ---- error bars: src/tool/report/report_error.h has the reasons ---- */
