@@ -94,6 +94,11 @@ class Case:
     def unobserved_ns(self, thread):
         return self.values(thread, UNOBSERVED)[WALL]
 
+    def outside_ns(self, thread):
+        """From the thread's creation until it was joined, in none of its functions: what waits for a CPU there replies late, and
+        the next sample claims what has passed since the request."""
+        return self.truth.most_ns[thread] - sum(wall for (name, _), (wall, _) in self.truth.shares.items() if name == thread)
+
     def values(self, thread, *functions):
         return [sum(self.found[(thread, function)][type] for function in functions) for type in range(4)]
 
@@ -104,7 +109,7 @@ def judge_once(case, thread, function):
     true_ns, true_cpu_ns = case.truth.shares[(thread, function)]
     _, cpu_ns, _, wall_ns = case.values(thread, function)
     before_ns = sum(cpu for (name, other), (_, cpu) in case.truth.shares.items() if name == thread and other != function)
-    allowed_ns = case.largest_gap_ns + case.truth.stalled_ns + case.unobserved_ns(thread)
+    allowed_ns = case.largest_gap_ns + case.truth.stalled_ns + case.unobserved_ns(thread) + case.outside_ns(thread)
     case.judge.close(f"{thread} {function}: wall", wall_ns, true_ns, allowed_ns)
     allowed = true_cpu_ns + before_ns + 1e6
     case.judge.verdict(cpu_ns <= allowed, f"{thread} {function}: cpu {cpu_ns / 1e6:.2f} ms of {allowed / 1e6:.2f} ms")
@@ -159,7 +164,8 @@ def judge_deaf(case):
         if not case.by_signal and not thread.startswith("mixed") and function != "spin_deaf":
             judge_once(case, thread, function)
             continue
-        allowed = case.largest_gap_ns + OVERDUE_NS + case.truth.stalled_ns + case.unobserved_ns(thread)
+        allowed = case.largest_gap_ns + OVERDUE_NS + case.truth.stalled_ns
+        allowed += case.unobserved_ns(thread) + case.outside_ns(thread)
         # The ends of many visits, at random: four times the standard deviation, see above.
         allowed += 4 * 0.5 * case.profile.message.period * (case.truth.visits[(thread, function)] - 1) ** 0.5
         names = {function, SILENT} if case.by_signal else {SILENT} if function == "spin_deaf" else {function}
