@@ -30,7 +30,7 @@ brief run for none gives 74 to 26 instead of 80 to 20.
 import re
 import sys
 
-from judge_truth import LEVELS, Judge, Truth, bound, estimates, sampler_cpu_ns
+from judge_truth import LEVELS, Judge, Truth, bound, estimates, sampler_cpu_ns, ticks_of
 from pprof_read import CPU, PSEUDO, SAMPLES, WALL, Profile
 
 SILENT, UNSAMPLED = "[not responding]", "[unsampled]"
@@ -73,10 +73,10 @@ class Case:
         self.wake_ups = float(options.get("wake-ups", 0))
         self.busy_share = float(options.get("busy", 0))
         self.found = estimates(profile, set(truth.functions) | PSEUDO)
-        ticks = self.comment(r"requested, (\d+) made, (\d+) missed")
+        self.made, missed = ticks_of(profile)
         stops, stopped_ns = (float(part) for part in options.get("stops", "0x0").split("x"))
-        self.made, stopped = int(ticks[1]), stops * (stopped_ns / profile.message.period - 2.5)
-        self.missed = max(int(ticks[2]) - max(stopped, 0), 0)
+        stopped = stops * (stopped_ns / profile.message.period - 2.5)
+        self.missed = max(missed - max(stopped, 0), 0)
         # Between two samples of one thread where each tick samples all, see above.
         self.largest_gap_ns = (2.5 + self.missed) * profile.message.period
         self.after_report_ns = self._after_report_ns()

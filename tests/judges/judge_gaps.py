@@ -16,10 +16,9 @@ the sample of a late tick claims the CPU time of them all.
 """
 
 import math
-import re
 import sys
 
-from judge_truth import Judge, estimates
+from judge_truth import Judge, estimates, ticks_of
 from pprof_read import CPU, SAMPLES, WALL, Profile
 
 EDGE_NS = 60e6
@@ -38,7 +37,7 @@ def main(profile_path, truth_path, waits, stops, stopped_ns, observed_ns):
     variation = 1 / 12 + truth["switches"] / times
     sigma_ns = math.sqrt((1 + variation) * share * (1 - share) / min(working[SAMPLES], times)) * total_ns
     cpu = {function: sum(values[CPU] for (_, name), values in found.items() if name == function) for function in ("few", "many")}
-    missed = int(re.search(r" made, (\d+) missed", "\n".join(profile.comments()))[1])
+    _, missed = ticks_of(profile)
     late_ns = max(missed * profile.message.period - int(stopped_ns), 0)
     judge.close("CPU of few", cpu["few"], truth["few"], 5 * sigma_ns + late_ns)
     judge.close("CPU of many", cpu["many"], truth["many"], 5 * sigma_ns + late_ns + 0.02 * total_ns)

@@ -13,10 +13,9 @@ twice the periods that were missed may be found elsewhere.
 """
 
 import math
-import re
 import sys
 
-from judge_truth import Judge, estimates
+from judge_truth import Judge, estimates, ticks_of
 from pprof_read import SAMPLES, WALL, Profile
 
 FUNCTIONS = ["work_one", "work_two", "rest_now"]
@@ -30,7 +29,7 @@ def main(profile_path, truth_path):
     with open(truth_path, encoding="utf-8") as file:
         rhythms = [line.split()[1:] for line in file if line.startswith("rhythm ")]
     judge.verdict(len(rhythms) == 20, f"{len(rhythms)} rhythms")
-    missed = int(re.search(r" made, (\d+) missed", "\n".join(profile.comments()))[1])
+    _, missed = ticks_of(profile)
     late_ns = 2 * missed * profile.message.period
     print(f"{missed} ticks missed")
     for name, *times in rhythms:

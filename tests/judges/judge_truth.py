@@ -154,7 +154,7 @@ def judge_rate(judge, profile, truth, hz, per_tick):
     crowded machine is left out, by design, and counted as missed: how many there are says nothing of the profiler.
     Together they are the deadlines in the recording's time: a period apart on average, an interval's variance being a
     twelfth of a period squared at most. So their number's variance is a twelfth of it, and one period more for the ends."""
-    made, missed = next(map(ticks_of, filter(ticks_of, profile.comments())))
+    made, missed = ticks_of(profile)
     due = hz * profile.message.duration_nanos / 1e9
     allowed = bound(due / 12, 1, 1) + 1
     text = f"{made} ticks made and {missed} missed, {due:.0f} due, {allowed:.0f} more or less allowed"
@@ -164,10 +164,10 @@ def judge_rate(judge, profile, truth, hz, per_tick):
     judge.verdict(least <= taken <= most, f"{taken} samples taken in these ticks, {least:.0f} to {most} promised")
 
 
-def ticks_of(comment):
-    """Made and missed, where a comment says how many."""
-    match = re.search(r"requested, (\d+) made, (\d+) missed", comment)
-    return match and tuple(map(int, match.groups()))
+def ticks_of(profile):
+    """Made and missed, from the comment that says how many."""
+    match = re.search(r"requested, (\d+) made, (\d+) missed", "\n".join(profile.comments()))
+    return tuple(map(int, match.groups()))
 
 
 def stretches_ns(gaps, hz, per_tick):

@@ -42,6 +42,7 @@ enum {
 
 /* Reads a command line; files begin at optind. 0, or EXIT_USAGE with a message. Then deinit in any case. */
 int report_options_read(struct report_options *options, int argc, char **argv, const struct option *names);
+
 /* Once the profile is read: --sort's word is a metric of ours, or has been a measure of another program's
  * (recording_open_measure). 0, or EXIT_USAGE with a message. */
 int report_options_settle(struct report_options *options, const struct profile *profile);

@@ -27,7 +27,8 @@ static bool are_ours(struct pprof_file *file)
             continue;
         if (!is_type(&file->types[type], our_types[place], place == PPROF_SAMPLES ? "count" : "nanoseconds"))
             return false;
-        file->place_of[type++] = place;
+        file->place_of[type] = place;
+        file->scale[type++] = 1;
     }
     return true;
 }
@@ -85,8 +86,8 @@ static int choose(struct pprof_file *file, struct recording *recording, const ch
         return recording_refuse(recording, -EINVAL, "it does not measure '%.64s', but %s", name, types);
     const uint64_t ns = ns_of_unit(file->types[chosen].unit);
     for (uint32_t i = 0; i < file->type_count; i++) {
-        if (i != chosen && is_type(&file->types[i], "samples", "count"))
-            file->place_of[i] = PPROF_SAMPLES;
+        file->place_of[i] = is_type(&file->types[i], "samples", "count") ? PPROF_SAMPLES : -1;
+        file->scale[i] = 1;
     }
     file->place_of[chosen] = PPROF_OFFCPU;
     file->scale[chosen] = ns ? ns : 1;
@@ -98,13 +99,5 @@ static int choose(struct pprof_file *file, struct recording *recording, const ch
 
 int pprof_measures_choose(struct pprof_file *file, struct recording *recording, const char *name)
 {
-    for (uint32_t i = 0; i < PPROF_TYPES_MAX; i++) {
-        file->place_of[i] = -1;
-        file->scale[i] = 1;
-    }
-    if (are_ours(file))
-        return 0;
-    for (uint32_t i = 0; i < PPROF_TYPES_MAX; i++)
-        file->place_of[i] = -1;
-    return choose(file, recording, name);
+    return are_ours(file) ? 0 : choose(file, recording, name);
 }
