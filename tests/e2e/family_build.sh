@@ -1,10 +1,11 @@
 #!/bin/bash
-# A real C project, zstd from Debian's source package, built by make -j2 with and without wallprof-run --merge: what
-# is built is the same, there is one profile of all processes and nothing else is left; and what that costs.
+# A real C project, zstd from Debian's source package, built by make -j2 bare, with the library preloaded, and under
+# wallprof-run --merge. What is built is the same, there is one profile of all processes and nothing else is left. Then
+# it prints what the two ways cost, in time and in CPU time.
 #
 # Takes some minutes; `make family-build` runs it.
 #
-# BUILD_PAIRS  how often each way is timed, in turns (7)
+# BUILD_PAIRS  how often each way is timed, in turns. Default: 7.
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 need make gcc apt-get
@@ -18,12 +19,12 @@ clean() {
     make -s -C "$project/source/lib" clean >/dev/null
 }
 
-# The time of make alone goes to $TMP/seconds.
+# Writes the seconds that make takes, and its CPU seconds with all its processes', to $TMP/cost.
 # shellcheck disable=SC2016 # the inner shell's
 build() { # COMMAND BEFORE make...
-    "$@" bash -c 'begin=$EPOCHREALTIME
-        make -s -j2 -C "$1" libzstd.a libzstd && awk -v a="$begin" -v b="$EPOCHREALTIME" "BEGIN { printf \"%.3f\\n\", b - a }" >"$2"' \
-        build "$project/source/lib" "$TMP/seconds" >"$TMP/build.log" 2>&1 || fail "the build failed: $(tail -3 "$TMP/build.log")"
+    "$@" bash -c 'TIMEFORMAT="%3R %3U %3S"
+        { time make -s -j2 -C "$1" libzstd.a libzstd 2>&3; } 3>&2 2>"$2"' \
+        build "$project/source/lib" "$TMP/cost" >"$TMP/build.log" 2>&1 || fail "the build failed: $(tail -3 "$TMP/build.log")"
 }
 
 # What is built; but the archive, which has dates in it.
@@ -31,21 +32,23 @@ sums() {
     (cd "$project/source/lib" && find . -name "*.o" -o -name "libzstd.so*" -type f | LC_ALL=C sort | xargs sha256sum)
 }
 
-profiled() {
+merged() {
     build "$ROOT/scripts/wallprof-run" --merge --out "$TMP/build.pb.gz"
 }
 
-seconds() { # COMMAND...
-    local begin=$EPOCHREALTIME
-    "$@"
-    awk -v begin="$begin" -v end="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", end - begin }'
+# Each process writes a profile of its own.
+# shellcheck disable=SC2317 # pair calls it
+preloaded() {
+    rm -rf "$TMP/plain"
+    mkdir "$TMP/plain"
+    build env LD_PRELOAD="$BUILD/libwallprof.so" WALLPROF_OUT="$TMP/plain/%p.pb.gz"
 }
 
 clean
 build env
 sums >"$TMP/bare.sums"
 clean
-profiled
+merged
 sums | diff "$TMP/bare.sums" - || complain "what was built is not the same"
 cat "$TMP/build.log"
 
@@ -59,19 +62,30 @@ done
 sed -n '/ process:/,/^$/p' "$TMP/tags"
 "$BUILD/wallprof" top --by process --lines 12 "$TMP/build.pb.gz"
 
-for _ in $(seq "${BUILD_PAIRS:-7}"); do
+# Prints what make costs that way, beside a bare one right before it: "seconds CPU-seconds seconds CPU-seconds". The CPU
+# time is of all that the command started, the profile's writing included.
+pair() { # COMMAND THAT BUILDS
+    local TIMEFORMAT="%U %S" all
     clean
     build env
-    bare=$(cat "$TMP/seconds")
+    read -r seconds user system <"$TMP/cost"
     clean
-    all=$(seconds profiled)
-    echo "$bare $(cat "$TMP/seconds") $all"
-done | tee "$TMP/times" | sed 's/^/seconds bare, profiled, with the profile written: /'
-
-median() { # AWK EXPRESSION
-    awk "{ print $1 }" "$TMP/times" | sort -n | awk '{ v[NR] = $1 } END { printf "%.3f", v[int((NR + 1) / 2)] }'
+    all=$({ time "$1"; } 2>&1) || exit 1
+    awk -v bare="$seconds" -v user="$user" -v kernel="$system" -v all="$all" '
+        { split(all, cpu, " "); printf "%.3f %.3f %.3f %.3f\n", bare, user + kernel, $1, cpu[1] + cpu[2] }' "$TMP/cost"
 }
 
-# shellcheck disable=SC2016 # awk's
-echo "medians: the build takes $(median '$2 / $1') times as long; the profile is there $(median '$3 - $2') s later"
+median() { # AWK EXPRESSION FILE
+    awk "{ print $1 }" "$2" | sort -n | awk '{ v[NR] = $1 } END { printf "%.3f", v[int((NR + 1) / 2)] }'
+}
+
+for _ in $(seq "${BUILD_PAIRS:-7}"); do
+    for way in preloaded merged; do
+        pair "$way" | tee -a "$TMP/$way.pairs" | sed "s/^/$way, seconds and CPU seconds bare, then profiled: /"
+    done
+done
+for way in preloaded merged; do
+    # shellcheck disable=SC2016 # awk's
+    echo "$way: the build takes $(median '$3 / $1' "$TMP/$way.pairs") times as long, and $(median '$4 / $2' "$TMP/$way.pairs") times the CPU time"
+done
 exit "$bad"
