@@ -2,6 +2,8 @@
  * thread's end: settle_claims.h. */
 #include "fold.h"
 #include "fold_gaps.h"
+#include "fold_timeline.h"
+#include "folded_stack.h"
 #include "base/smaller.h"
 
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, const struct fold_clocks *clocks)
@@ -15,6 +17,12 @@ void fold_thread_begin(struct fold_thread *thread, arena_ref root, const struct 
                                    .begin_ns = clocks->time_ns,
                                    .begin_cpu_clock_ns = clocks->cpu_ns,
                                    .begin_delay_clock_ns = delay_ns};
+}
+
+void fold_first_stretch(struct fold_thread *thread, uint64_t begin_ns)
+{
+    thread->knows_birth = true;
+    thread->before_ns = (int64_t)(thread->begin_ns - begin_ns);
 }
 
 void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns)
@@ -110,51 +118,12 @@ static struct passed leave_out_gaps(const struct fold *fold, struct fold_thread 
     return passed;
 }
 
-/* The stack of a node, without the labels that its path begins with. */
-struct folded_stack {
-    arena_ref node;
-    uint32_t label_depth;
-};
-
-static uint32_t stack_depth(const struct tree *tree, struct folded_stack stack)
-{
-    uint32_t depth = tree_node(tree, stack.node)->depth;
-    return depth > stack.label_depth ? depth - stack.label_depth : 0;
-}
-
-/*
- * Below the last common frame every frame of the new stack is a new call. The first of them is not if the old
- * stack had the same function there: the same call went on to another place in that function. Frames are
- * common while they have equal call sites at equal depths; below the same labels these are the same nodes.
- */
-static void count_calls(struct tree *tree, struct folded_stack before, struct folded_stack now)
-{
-    uint32_t depth = stack_depth(tree, now), common = depth;
-    if (stack_depth(tree, before) < depth)
-        common = stack_depth(tree, before);
-    arena_ref old = tree_ancestor_at(tree, before.node, common + before.label_depth);
-    arena_ref new = tree_ancestor_at(tree, now.node, common + now.label_depth);
-    bool goes_on = false;
-    for (uint32_t at = common; at > 0 && old != new; at--) {
-        if (tree_node(tree, old)->location != tree_node(tree, new)->location) {
-            goes_on = tree_same_function(tree, old, new);
-            common = at - 1;
-        }
-        old = tree_node(tree, old)->parent;
-        new = tree_node(tree, new)->parent;
-    }
-    for (arena_ref node = now.node; depth > common; node = tree_node(tree, node)->parent, depth--) {
-        bool is_first = depth == common + 1;
-        if (!is_first || !goes_on)
-            tree_node(tree, node)->calls++;
-    }
-}
-
 /* The node that takes the time of a stack. One with labels only, or without any frame, had only frames of
  * ours, in a hook for example: there is nothing of the program to name. */
 static arena_ref node_of_stack(struct tree *tree, struct folded_stack stack)
 {
-    return stack_depth(tree, stack) == 0 ? tree_pseudo_child(tree, stack.node, PSEUDO_UNSAMPLED) : stack.node;
+    return folded_stack_depth(tree, stack) == 0 ? tree_pseudo_child(tree, stack.node, PSEUDO_UNSAMPLED)
+                                                : stack.node;
 }
 
 /* How many labels a path begins with: fewer than label_count where there was no memory for one. */
@@ -173,7 +142,7 @@ static void follow_stack(struct tree *tree, struct fold_thread *thread,
     now.node = tree_path(tree, observation->base ? observation->base : thread->root, observation->path,
                          observation->depth);
     now.label_depth = labels_of_path(tree, now.node, observation->label_count);
-    count_calls(tree, before, now);
+    folded_stack_count_calls(tree, before, now);
     thread->node = now.node;
     thread->label_depth = now.label_depth;
 }
@@ -191,52 +160,7 @@ static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thre
     return node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
 }
 
-/* ---- the timeline ---- */
-
-/* all: what has passed since the last observation; own: the part of it that this one stands for. */
-static void show(const struct fold *fold, struct fold_thread *thread, struct timeline_observation sample,
-                 struct passed all, struct passed own)
-{
-    sample.time_ns = thread->time_ns;
-    sample.cpu_ns = all.cpu_ns;
-    sample.previous_wall_ns = all.wall_ns - own.wall_ns;
-    sample.wall_ns = own.wall_ns;
-    timeline_observe(fold->timeline, &thread->timeline, &sample);
-}
-
-static void show_observation(const struct fold *fold, struct fold_thread *thread,
-                             const struct fold_observation *observation, struct passed all, struct passed own)
-{
-    const struct timeline_observation sample = {
-        .node = thread->credited,
-        .state = observation->is_unknown || observation->is_left_out ? TIMELINE_UNKNOWN
-                 : observation->is_running                           ? TIMELINE_RUNNING
-                 : observation->is_queued                            ? TIMELINE_QUEUED
-                                                                     : TIMELINE_WAITING,
-        .is_unchanged = observation->is_unchanged,
-        .until_tick = observation->until_tick,
-    };
-    show(fold, thread, sample, all, own);
-}
-
-/* The time up to the thread's end, or so far. own: what no observation stands for, which goes to `node`. */
-static void show_rest(const struct fold *fold, struct fold_thread *thread, arena_ref node,
-                      enum fold_rest rest, struct passed all, struct passed own)
-{
-    enum timeline_state state = rest == FOLD_REST_UNCHANGED ? TIMELINE_WAITING
-                                : own.wall_ns > 0           ? TIMELINE_UNKNOWN
-                                : thread->was_running       ? TIMELINE_RUNNING
-                                : thread->was_queued        ? TIMELINE_QUEUED
-                                                            : TIMELINE_WAITING;
-    const struct timeline_observation sample = {
-        .node = node,
-        .state = state,
-        .is_unchanged = rest == FOLD_REST_UNCHANGED,
-        .is_rest = true,
-        .until_tick = fold->timeline->tick,
-    };
-    show(fold, thread, sample, all, own);
-}
+/* ---- an observation ---- */
 
 /* Samples of a runnable thread are of one kind: what its clocks say of the time is shared among them. */
 static void count_changes(struct fold *fold, struct fold_thread *thread,
@@ -273,9 +197,14 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
         is_blind ? by_clocks(&passed, passed.wall_ns) : as_found(fold, thread, &passed, passed.wall_ns);
     part.samples = 1;
     claim(fold, thread->credited, &part);
+    if (!thread->first) {
+        thread->first = thread->credited;
+        uint64_t between_ns = (uint64_t)(thread->before_ns < 0 ? -thread->before_ns : thread->before_ns);
+        thread->before = as_found(fold, thread, &passed, between_ns);
+    }
     fold->samples++;
     if (fold->timeline)
-        show_observation(fold, thread, observation, all, passed);
+        fold_show_observation(fold, thread, observation, all, passed);
 }
 
 /* ---- the end ---- */
@@ -316,8 +245,9 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
     struct values all = true_values(thread), life = clocks_less(&all, &sums.known),
                   observed = values_less(&life, end_by_clocks), end = values_less(&life, &observed);
     struct claims_trader trader = {.group = thread->group, .root = thread->root};
+    const struct claims_root root = {thread->root, NULL};
     struct claims_settled settled =
-        settle_claims(fold->tree, thread->root, &sums.claimed, &observed, thread->knows_delay);
+        settle_claims(fold->tree, &root, &sums.claimed, &observed, thread->knows_delay);
     tree_add_values(&settled.left, &end);
     if (tree_has_weight(&settled.left)) {
         arena_ref node = node_of_rest(fold->tree, thread, rest);
@@ -332,33 +262,89 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
     claims_trade(&fold->pool, fold->tree, trader);
 }
 
+/* Claims the time up to a thread's end, as far as it is in a gap or in the last observation's stretch. *all:
+ * what has passed since that observation, without gaps. Returns what is left of it. */
+static struct passed claim_end(struct fold *fold, struct fold_thread *thread,
+                               const struct fold_clocks *clocks, enum fold_rest rest, struct passed *all)
+{
+    *all = advance(thread, clocks);
+    fold->knows_delay |= thread->knows_delay;
+    if (clocks->delay_ns == FOLD_NO_DELAY) {
+        estimate_delay(thread, all);
+        thread->delay_clock_ns += all->delay_ns;
+    }
+    struct passed passed = *all;
+    if (rest != FOLD_REST_UNCHANGED) {
+        passed = leave_out_gaps(fold, thread, all);
+        passed = end_stretch(fold, thread, thread->credited, passed);
+    }
+    changes_settle(&fold->newcomers, fold->tree, &thread->changes, all->wall_ns - passed.wall_ns);
+    return passed;
+}
+
 void fold_thread_end(struct fold *fold, struct fold_thread *thread, const struct fold_clocks *clocks,
                      enum fold_rest rest)
 {
-    struct tree *tree = fold->tree;
-    struct passed all = advance(thread, clocks), passed;
-    arena_ref node = thread->credited;
-    fold->knows_delay |= thread->knows_delay;
-    if (clocks->delay_ns == FOLD_NO_DELAY) {
-        estimate_delay(thread, &all);
-        thread->delay_clock_ns += all.delay_ns;
-    }
-    passed = all;
-    if (rest != FOLD_REST_UNCHANGED) {
-        passed = leave_out_gaps(fold, thread, &all);
-        passed = end_stretch(fold, thread, thread->credited, passed);
-    }
-    changes_settle(&fold->newcomers, tree, &thread->changes, all.wall_ns - passed.wall_ns);
+    struct passed all, passed = claim_end(fold, thread, clocks, rest, &all);
     struct values part = by_clocks(&passed, passed.wall_ns);
-    if (passed.wall_ns > 0)
-        node = node_of_rest(tree, thread, rest);
-    if (!has_shared_root(tree, thread)) /* else what stands there is true */
+    arena_ref node = passed.wall_ns > 0 ? node_of_rest(fold->tree, thread, rest) : thread->credited;
+    if (!has_shared_root(fold->tree, thread)) /* else what stands there is true */
         settle(fold, thread, &part, rest);
     else if (passed.wall_ns > 0)
         claim(fold, node, &part);
     if (fold->timeline)
-        show_rest(fold, thread, node, rest, all, passed);
+        fold_show_rest(fold, thread, node, rest, all, passed);
 }
+
+/* ---- a short life's ---- */
+
+/* Where the kernel's answer or its lack says what the rest of a life was, nothing is shared. */
+static bool is_short(const struct fold *fold, const struct fold_thread *thread,
+                     const struct fold_clocks *clocks, enum fold_rest rest)
+{
+    return thread->knows_birth && rest == FOLD_REST_UNSAMPLED && !has_shared_root(fold->tree, thread) &&
+           since(thread->begin_ns, clocks->time_ns) < FOLD_SHORT_PERIODS * fold->period_ns;
+}
+
+static void take_back(const struct fold *fold, arena_ref node, const struct values *values)
+{
+    struct values *self = &tree_node(fold->tree, node)->self, left = values_less(self, values);
+    left.samples = self->samples;
+    *self = left;
+}
+
+/* What the first and the last observation stand for beyond the life. end: what has passed since the last. */
+static void claim_beyond(const struct fold *fold, const struct fold_thread *thread, const struct passed *end)
+{
+    bool is_told = thread->until_ns != FOLD_GOES_ON;
+    if (!thread->first)
+        return;
+    struct values after = as_found(fold, thread, end, is_told ? since(thread->time_ns, thread->until_ns) : 0);
+    if (thread->before_ns < 0)
+        take_back(fold, thread->first, &thread->before);
+    else
+        claim(fold, thread->first, &thread->before);
+    claim(fold, thread->credited, &after);
+}
+
+struct values fold_life_end(struct fold *fold, struct fold_thread *thread, const struct fold_clocks *clocks,
+                            enum fold_rest rest)
+{
+    if (!is_short(fold, thread, clocks, rest)) {
+        fold_thread_end(fold, thread, clocks, rest);
+        return (struct values){0};
+    }
+    struct passed all, passed = claim_end(fold, thread, clocks, rest, &all);
+    claim_beyond(fold, thread, &all);
+    struct values known = claims_sum(fold->tree, thread->root, 0).known, life = true_values(thread);
+    if (fold->timeline) {
+        arena_ref node = passed.wall_ns > 0 ? node_of_rest(fold->tree, thread, rest) : thread->credited;
+        fold_show_rest(fold, thread, node, rest, all, passed);
+    }
+    return clocks_less(&life, &known);
+}
+
+/* ---- of a thread that goes on ---- */
 
 void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
                         const struct fold_clocks *clocks, enum fold_rest rest)

@@ -29,6 +29,9 @@
  * observations of a runnable thread do not account for is in the time of those that found it blocked.
  * Of a thread that is rarely seen a part that no observation has claimed goes to [unsampled].
  *
+ * Short lives. A stretch may begin before its thread and go on after the thread's end. Claims of a short life
+ * are those of whole stretches, and are scaled together with those of others (short_lives.h).
+ *
  * The kernel counts a wait for a CPU when it ends. So the wait in which an observation finds a thread is in
  * the next one's proportion, and that in which the recording ends is in none.
  *
@@ -52,6 +55,10 @@
 /* The stretch of an observation goes on after it, until fold_stretch_ended. */
 #define FOLD_GOES_ON UINT64_MAX
 
+/* A life of fewer periods, all of it recorded, is a short one. Longer ones lose at most a hundredth at their
+ * end. */
+enum { FOLD_SHORT_PERIODS = 100 };
+
 /* A delay clock that the kernel does not tell. */
 #define FOLD_NO_DELAY UINT64_MAX
 
@@ -71,7 +78,11 @@ struct fold_thread {
     uint64_t cpu_clock_ns; /* the CPU clock then */
     uint64_t delay_clock_ns; /* the delay clock when it was read last */
     uint64_t begin_ns, begin_cpu_clock_ns, begin_delay_clock_ns;
-    uint32_t group; /* of threads that settle together (settle_claims.h); set before the end */
+    uint32_t group;       /* of threads that settle together (settle_claims.h); set before the end */
+    bool knows_birth;     /* it has begun while recording */
+    int64_t before_ns;    /* how much earlier than the thread its first stretch began */
+    arena_ref first;      /* the node that the first observation's time went to; 0 before */
+    struct values before; /* of what that observation found the time between these two is; not negative */
     struct changes_thread changes;
     struct timeline_thread timeline;
 };
@@ -120,25 +131,36 @@ struct fold {
 /* timeline_begin begins the timeline's part, after this. */
 void fold_thread_begin(struct fold_thread *thread, arena_ref root, const struct fold_clocks *clocks);
 
-/* Sets the end of the last observation's stretch, if that is still going on. */
+/* After that, of a thread that has begun while recording: the first observation claims the time from begin_ns
+ * on. It may lie before the thread's beginning, or after it (schedule.h says why). */
+void fold_first_stretch(struct fold_thread *thread, uint64_t begin_ns);
+
+/* Sets the end of the last observation's stretch, if that is still going on. At the thread's end it may lie
+ * in the future. */
 void fold_stretch_ended(struct fold_thread *thread, uint64_t end_ns);
 
 void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fold_observation *observation);
 
 /*
- * Ends a thread, with two passes over its tree. A delay clock that cannot be read any more is estimated from
- * its last reading: the off-CPU time since then has as much run delay in it as that before. Time in the last
- * observation's stretch goes where that observation went. The rest goes to [unsampled] below the root, to the
- * last stack if the thread provably has not run since, or to [not responding] if its reply is outstanding.
+ * Ends a thread together with the recording, with two passes over its tree. A delay clock that cannot be read
+ * any more is estimated from its last reading: the off-CPU time since then has as much run delay in it as
+ * that before. Time in the last observation's stretch goes where that observation went. The rest goes to
+ * [unsampled] below the root, to the last stack if the thread provably has not run since, or to [not
+ * responding] if its reply is outstanding.
  */
 enum fold_rest { FOLD_REST_UNSAMPLED, FOLD_REST_UNCHANGED, FOLD_REST_NOT_RESPONDING };
 void fold_thread_end(struct fold *fold, struct fold_thread *thread, const struct fold_clocks *clocks,
                      enum fold_rest rest);
 
+/* Ends a thread while the recording goes on. Returns the parts of its life if that was a short one: then they
+ * are to be settled by short_lives_settle. Else all is as after fold_thread_end, and they are 0. */
+struct values fold_life_end(struct fold *fold, struct fold_thread *thread, const struct fold_clocks *clocks,
+                            enum fold_rest rest);
+
 /*
- * The same for a thread that goes on: its sums are exact now, and again after the next call. That call scales
- * what each node has now together with what is claimed in between. stretch_end_ns: the end of the last
- * observation's stretch, if that goes on.
+ * The same as fold_thread_end for a thread that goes on: its sums are exact now, and again after the next
+ * call. That call scales what each node has now together with what is claimed in between. stretch_end_ns: the
+ * end of the last observation's stretch, if that goes on.
  */
 void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t stretch_end_ns,
                         const struct fold_clocks *clocks, enum fold_rest rest);

@@ -101,30 +101,28 @@ static bool is_free_to_merge(const struct slice *slice, const struct thread_reco
 
 /* ---- into which ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The name that a thread has when it was merged, padded with zeros. */
 static void merged_name(enum merge_ended_need need, const struct thread_record *record,
                         char ret[THREAD_NAME_BYTES])
 {
-    const char *from = need == MERGE_ALL ? "[other threads]" : record->name;
-    size_t length = 0;
-    memset(ret, 0, THREAD_NAME_BYTES);
-    for (size_t i = 0; i < THREAD_NAME_BYTES - 1 && from[i]; i++) {
-        bool is_number = need >= MERGE_BY_NAME_WITHOUT_NUMBERS && is_digit(from[i]);
-        if (!is_number)
-            ret[length++] = from[i];
-        else if (length == 0 || ret[length - 1] != '#')
-            ret[length++] = '#';
-    }
+    static const char any[THREAD_NAME_BYTES] = "[other threads]";
+    const char *from = need == MERGE_ALL ? any : record->name;
+    memcpy(ret, from, THREAD_NAME_BYTES);
+    if (need == MERGE_BY_NAME_WITHOUT_NUMBERS)
+        thread_records_name_without_numbers(from, ret);
 }
 
-static arena_ref *target_of(const struct slice *slice, const char name[THREAD_NAME_BYTES])
+/* The claims of short lives are not settled yet (short_lives.h): they stay apart from others. */
+static bool are_alike(const struct thread_record *record, const struct thread_record *other)
 {
-    uint64_t hash = hash_bytes(hash_of_nothing, name, THREAD_NAME_BYTES);
+    return tree_has_weight(&record->unsettled) == tree_has_weight(&other->unsettled);
+}
+
+static arena_ref *target_of(const struct slice *slice, const struct thread_record *record,
+                            const char name[THREAD_NAME_BYTES])
+{
+    uint64_t hash =
+        hash_bytes(hash_of_nothing, name, THREAD_NAME_BYTES) + tree_has_weight(&record->unsettled);
     return &slice->merge->target_of[(hash ^ hash >> 32) % MERGE_ENDED_NAMES];
 }
 
@@ -132,13 +130,14 @@ static arena_ref *target_of(const struct slice *slice, const char name[THREAD_NA
 static arena_ref choose_target(const struct slice *slice, arena_ref ref, const char name[THREAD_NAME_BYTES])
 {
     char other[THREAD_NAME_BYTES];
-    arena_ref *target = target_of(slice, name);
+    const struct thread_record *record = record_at(slice, ref);
+    arena_ref *target = target_of(slice, record, name);
     if (*target) {
         merged_name(slice->merge->need, record_at(slice, *target), other);
-        if (memcmp(name, other, sizeof other) == 0)
+        if (memcmp(name, other, sizeof other) == 0 && are_alike(record, record_at(slice, *target)))
             return *target == ref ? 0 : *target;
     }
-    *target = has_tree(slice, record_at(slice, ref)) ? ref : 0;
+    *target = has_tree(slice, record) ? ref : 0;
     return 0;
 }
 
@@ -172,6 +171,7 @@ static void merge_records(const struct thread_record *record, struct thread_reco
     into->end_ns = record->end_ns > into->end_ns ? record->end_ns : into->end_ns;
     into->wall_ns += record->wall_ns;
     into->cpu_ns += record->cpu_ns;
+    tree_add_values(&into->unsettled, &record->unsettled);
     into->merged_threads += 1 + record->merged_threads;
     if (memcmp(into->name, record->name, THREAD_NAME_BYTES) != 0)
         memcpy(into->name, name, THREAD_NAME_BYTES);

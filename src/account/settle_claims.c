@@ -1,23 +1,8 @@
 #include "settle_claims.h"
 #include "base/smaller.h"
+#include "scale.h"
 
 #include <stdbool.h>
-
-/* Claims are scaled one after the other, so that nothing is lost by rounding. */
-struct scale {
-    uint64_t claimed_ns, true_ns, done_ns;
-};
-
-static uint64_t scale(struct scale *scale, uint64_t claim_ns)
-{
-    uint64_t from_ns = scale->done_ns;
-    scale->done_ns += claim_ns;
-    if (scale->claimed_ns == 0)
-        return 0;
-    unsigned __int128 before = (unsigned __int128)from_ns * scale->true_ns / scale->claimed_ns;
-    unsigned __int128 after = (unsigned __int128)scale->done_ns * scale->true_ns / scale->claimed_ns;
-    return (uint64_t)(after - before);
-}
 
 enum part { CPU, RUNDELAY, BLOCKED, PARTS };
 
@@ -50,27 +35,39 @@ static bool is_known(const struct tree *tree, arena_ref node)
     return pseudo == 1 + PSEUDO_STOPPED || pseudo == 1 + PSEUDO_NOT_OBSERVED;
 }
 
-/* The next node with claims. */
-static arena_ref next_claims(const struct tree *tree, arena_ref root, arena_ref node)
-{
-    while ((node = tree_next(tree, root, node)) != 0 && is_known(tree, node))
-        ;
-    return node;
-}
-
-/* A thread's nodes, but for one that nobody has claimed (0: all have been). */
-struct claimed_tree {
+/* The nodes of trees, but for one that nobody has claimed (0: all have been). */
+struct claimed_trees {
     const struct tree *tree;
-    arena_ref root, rest;
+    const struct claims_root *roots;
+    arena_ref rest;
 };
 
-/* Scales the parts that become smaller, or those that become larger. */
-static void scale_some(const struct claimed_tree *claimed, struct scale scales[PARTS], bool are_larger)
+struct claimed_node {
+    const struct claims_root *root; /* of the tree that it is in */
+    arena_ref node;                 /* 0 after the last one */
+};
+
+static struct claimed_node first_claimed(const struct claimed_trees *trees)
 {
-    const struct tree *tree = claimed->tree;
-    for (arena_ref node = claimed->root; node; node = next_claims(tree, claimed->root, node)) {
-        for (int part = 0; part < PARTS && node != claimed->rest; part++) {
-            uint64_t *claim_ns = part_of(&tree_node(tree, node)->self, part);
+    return (struct claimed_node){trees->roots, trees->roots->root};
+}
+
+static struct claimed_node next_claimed(const struct claimed_trees *trees, struct claimed_node at)
+{
+    do {
+        at.node = tree_next(trees->tree, at.root->root, at.node);
+        if (!at.node && at.root->next)
+            at = (struct claimed_node){at.root->next, at.root->next->root};
+    } while (at.node && is_known(trees->tree, at.node));
+    return at;
+}
+
+/* Scales the parts that become smaller, or those that become larger. */
+static void scale_some(const struct claimed_trees *claimed, struct scale scales[PARTS], bool are_larger)
+{
+    for (struct claimed_node at = first_claimed(claimed); at.node; at = next_claimed(claimed, at)) {
+        for (int part = 0; part < PARTS && at.node != claimed->rest; part++) {
+            uint64_t *claim_ns = part_of(&tree_node(claimed->tree, at.node)->self, part);
             if ((scales[part].true_ns > scales[part].claimed_ns) == are_larger)
                 *claim_ns = scale(&scales[part], *claim_ns);
         }
@@ -78,7 +75,7 @@ static void scale_some(const struct claimed_tree *claimed, struct scale scales[P
 }
 
 /* A process may be killed meanwhile: what is in its store is at no moment more than the thread's life. */
-static void scale_tree(const struct claimed_tree *claimed, struct scale scales[PARTS])
+static void scale_trees(const struct claimed_trees *claimed, struct scale scales[PARTS])
 {
     scale_some(claimed, scales, false);
     scale_some(claimed, scales, true);
@@ -125,11 +122,12 @@ struct moved {
     uint64_t ns;
 };
 
-static void move_part(const struct tree *tree, arena_ref root, const struct moved *moved, uint64_t sum_ns)
+static void move_part(const struct claimed_trees *whole, const struct moved *moved, uint64_t sum_ns)
 {
     struct scale share = {.claimed_ns = sum_ns, .true_ns = moved->ns};
-    for (arena_ref node = root; node && moved->ns > 0; node = next_claims(tree, root, node)) {
-        struct values *self = &tree_node(tree, node)->self;
+    for (struct claimed_node at = first_claimed(whole); at.node && moved->ns > 0;
+         at = next_claimed(whole, at)) {
+        struct values *self = &tree_node(whole->tree, at.node)->self;
         uint64_t moved_ns = scale(&share, *part_of(self, moved->from));
         *part_of(self, moved->from) -= moved_ns;
         *part_of(self, moved->to) += moved_ns;
@@ -138,7 +136,7 @@ static void move_part(const struct tree *tree, arena_ref root, const struct move
 
 /* Of a thread that is seen often: its observations have the time right, and only its parts are not as the
  * clocks say. What is too much of one part becomes another, in each node alike. */
-static void relabel(const struct claimed_tree *whole, struct values life, struct values claimed)
+static void relabel(const struct claimed_trees *whole, struct values life, struct values claimed)
 {
     static const enum part from[] = {RUNDELAY, RUNDELAY, BLOCKED, CPU, CPU, BLOCKED},
                            to[] = {CPU, BLOCKED, RUNDELAY, RUNDELAY, BLOCKED, CPU};
@@ -147,14 +145,14 @@ static void relabel(const struct claimed_tree *whole, struct values life, struct
         uint64_t surplus_ns = since(*part_of(&life, from[i]), *there_ns);
         uint64_t missing_ns = since(*other_ns, *part_of(&life, to[i]));
         const struct moved moved = {from[i], to[i], smaller(surplus_ns, missing_ns)};
-        move_part(whole->tree, whole->root, &moved, *there_ns);
+        move_part(whole, &moved, *there_ns);
         *there_ns -= moved.ns;
         *other_ns += moved.ns;
     }
 }
 
 /* Of a thread that is seen rarely. */
-static struct claims_settled scale_parts(const struct claimed_tree *whole, const struct values *life,
+static struct claims_settled scale_parts(const struct claimed_trees *whole, const struct values *life,
                                          const struct values *claimed, bool knows_delay)
 {
     struct claims_settled settled = {0};
@@ -174,19 +172,33 @@ static struct claims_settled scale_parts(const struct claimed_tree *whole, const
         else
             *part_of(&settled.raised, part) = true_ns - claimed_ns;
     }
-    scale_tree(whole, scales);
-    move_part(whole->tree, whole->root, &moved, *part_of(&known, moved.from));
+    scale_trees(whole, scales);
+    move_part(whole, &moved, *part_of(&known, moved.from));
     return settled;
 }
 
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *claimed,
-                                    const struct values *life, bool knows_delay)
+struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
+                                    const struct values *claimed, const struct values *life, bool knows_delay)
 {
-    const struct claimed_tree whole = {tree, root, 0};
+    const struct claimed_trees whole = {tree, roots, 0};
     if (tree_wall_ns(claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed))
         return scale_parts(&whole, life, claimed, knows_delay);
     relabel(&whole, *life, *claimed);
     return (struct claims_settled){0};
+}
+
+void claims_fit(const struct tree *tree, const struct claims_root *roots, struct values *claimed,
+                const struct values *life)
+{
+    const struct claimed_trees whole = {tree, roots, 0};
+    struct scale wall = {.claimed_ns = tree_wall_ns(claimed), .true_ns = tree_wall_ns(life)};
+    struct scale scales[PARTS];
+    for (int part = 0; part < PARTS; part++) {
+        uint64_t claimed_ns = *part_of(claimed, part);
+        *part_of(claimed, part) = scale(&wall, claimed_ns);
+        scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = *part_of(claimed, part)};
+    }
+    scale_trees(&whole, scales);
 }
 
 /* ---- among threads ---- */
@@ -194,7 +206,8 @@ struct claims_settled settle_claims(const struct tree *tree, arena_ref root, con
 /* Changes what the thread's observations have claimed of a part, in proportion. */
 static void change_part(const struct tree *tree, const struct claims_trader *trader, int part, int64_t by_ns)
 {
-    const struct claimed_tree claimed = {tree, trader->root, trader->rest};
+    const struct claims_root root = {trader->root, NULL};
+    const struct claimed_trees claimed = {tree, &root, trader->rest};
     struct values sum = claims_sum(tree, trader->root, trader->rest).claimed;
     struct scale scales[PARTS];
     for (int i = 0; i < PARTS; i++) {
@@ -202,7 +215,7 @@ static void change_part(const struct tree *tree, const struct claims_trader *tra
         scales[i] = (struct scale){.claimed_ns = now_ns,
                                    .true_ns = i == part ? (uint64_t)((int64_t)now_ns + by_ns) : now_ns};
     }
-    scale_tree(&claimed, scales);
+    scale_trees(&claimed, scales);
 }
 
 /* Time of a part goes to what another thread's observations claim. */

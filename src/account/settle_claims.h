@@ -48,6 +48,12 @@ struct claims_settled {
     struct values raised; /* what was claimed too little, and is added */
 };
 
+/* The trees that are settled together: one, or those of short lives (short_lives.h). */
+struct claims_root {
+    arena_ref root;
+    const struct claims_root *next;
+};
+
 /* Of a thread's nodes, but for `rest` (0: of all). known: time in gaps (gaps.h), which no observation claims
  * and settle_claims leaves alone. */
 struct claims_sums {
@@ -56,13 +62,19 @@ struct claims_sums {
 struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref rest);
 
 /*
- * claimed: what claims_sum says. life: the parts of the thread's life, without what is known. Where the
+ * claimed: what claims_sum says, of all trees. life: the parts of the life, without what is known. Where the
  * kernel does not tell the run delay, it is estimated from the claims, and then counts as blocked time of the
  * nodes that have claimed it. Else a thread that is often queued would have too much wall time in its waits.
  * Cost: three steps for each node.
  */
-struct claims_settled settle_claims(const struct tree *tree, arena_ref root, const struct values *claimed,
-                                    const struct values *life, bool knows_delay);
+struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
+                                    const struct values *claimed, const struct values *life,
+                                    bool knows_delay);
+
+/* Makes the claims of all trees add up to the wall time of a life, all alike. claimed: becomes what they are
+ * then. Not where nothing is claimed. */
+void claims_fit(const struct tree *tree, const struct claims_root *roots, struct values *claimed,
+                const struct values *life);
 
 /* A thread with too little claimed of one part, and too much of another. */
 struct claims_trader {

@@ -35,6 +35,7 @@ struct thread_record {
     bool has_ended;               /* while recording */
     uint32_t merged_threads;      /* how many other threads that have ended are in it (merge_ended.h) */
     uint64_t wall_ns, cpu_ns;     /* once it has ended */
+    struct values unsettled;      /* of a short life (short_lives.h): its parts. 0 of others */
 };
 
 /* A live thread in a mapped store: what is needed to account for its end (fold.h). */

@@ -63,6 +63,7 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options,
     sampler->observer.by_signal_only = options->by_signal_only;
     uint64_t period_ns = sampler->account.fold.period_ns;
     random_init(&sampler->random, seed);
+    sampler->admitted_ns = start_ns;
     tick_init(&sampler->tick, period_ns, start_ns, &sampler->random);
     overhead_limit_init(&sampler->overhead_limit, options->overhead_ppm, period_ns, SCHEDULE_LENGTH_MAX);
     if (options->overhead_ppm == 0)

@@ -64,8 +64,11 @@ struct sampler {
     struct random_state random;
     struct schedule schedule;
     uint64_t start_ns; /* threads' time counts from here on */
-    bool is_stopped;   /* nothing is recorded: no thread is scheduled */
-    uint64_t stop_ns;  /* of the last stop */
+    /* Threads that have begun up to here took part in a tick: when it was, and its number. */
+    uint64_t admitted_ns, admitted_tick;
+    uint64_t next_tick_ns; /* when the next tick with samples comes, or the one under way has come */
+    bool is_stopped;       /* nothing is recorded: no thread is scheduled */
+    uint64_t stop_ns;      /* of the last stop */
     struct thread_scan thread_scan;
     bool was_left_silently; /* a registered thread has ended without its hook */
     struct thread_records records;

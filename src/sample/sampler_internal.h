@@ -28,11 +28,10 @@ void sampler_gather(struct sampler *sampler, uint64_t now_ns);
 void sampler_scan_threads(struct sampler *sampler, uint64_t now_ns);
 void sampler_adopt_strangers(struct sampler *sampler);
 
-/* Begins the threads that have arrived; ends a list of threads that have left, or one thread. */
+/* Begins the threads that have arrived; ends a list of threads that have left, or one that was settled. */
 void sampler_begin_arrived(struct sampler *sampler);
 void sampler_end_left(struct sampler *sampler, struct thread *left);
-void sampler_end_thread(struct sampler *sampler, struct thread *thread, const struct fold_clocks *end,
-                        enum fold_rest rest);
+void sampler_end_settled(struct sampler *sampler, struct thread *thread, uint64_t end_ns);
 
 /* At the recording's end: samples the threads that were not sampled yet, if they are blocked. Takes 0.2 s at
  * most. */

@@ -1,6 +1,7 @@
 /* Spans of a recording: it is settled, stopped, goes on, begins anew and ends. */
-#include "base/clock.h"
 #include "sampler_internal.h"
+#include "account/short_lives.h"
+#include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
 #include "proc_tasks.h"
 
@@ -68,6 +69,7 @@ void sampler_settle(struct sampler *sampler, uint64_t now_ns)
     bool was_open = open_for_names(sampler);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         settle_live(sampler, sampler->threads->live[i], now_ns);
+    short_lives_settle(&sampler->tree, sampler->records.newest, sampler_knows_delay(sampler));
     if (sampler->has_quota)
         read_quota(sampler);
     if (!was_open)
@@ -129,7 +131,7 @@ static void resume_thread(struct sampler *sampler, struct thread *thread, uint64
 void sampler_start(struct sampler *sampler, uint64_t now_ns)
 {
     sampler_gather(sampler, now_ns);
-    sampler->start_ns = now_ns;
+    sampler->start_ns = sampler->admitted_ns = now_ns;
     sampler->is_stopped = false;
     mapped_store_skip(&sampler->mapped_store, now_ns - sampler->stop_ns);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
@@ -231,10 +233,9 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
 
 static void close_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
-    struct last_sample last = sample_live(sampler, thread, now_ns);
-    if (sampler->is_stopped) /* it was settled then */
-        last = (struct last_sample){0};
-    sampler_end_thread(sampler, thread, &(struct fold_clocks){now_ns, last.cpu_ns, last.delay_ns}, last.rest);
+    if (!sampler->is_stopped) /* else it was settled then */
+        settle_live(sampler, thread, now_ns);
+    sampler_end_settled(sampler, thread, now_ns);
 }
 
 void sampler_close(struct sampler *sampler, uint64_t now_ns)
@@ -248,6 +249,7 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns)
     bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
+    short_lives_settle(&sampler->tree, sampler->records.newest, sampler_knows_delay(sampler));
     if (sampler->has_quota)
         read_quota(sampler);
     if (!was_open)

@@ -1,6 +1,7 @@
 /* Threads that come and go: their records, and those that no hook has seen. */
 #include "sampler_internal.h"
 #include "base/clock.h"
+#include "base/smaller.h"
 #include "sig/sys/sig_atomic.h"
 #include "proc_tasks.h"
 
@@ -36,28 +37,55 @@ static void count_ended(struct sampler *sampler, const struct thread *thread)
                            fold->cpu_clock_ns - fold->begin_cpu_clock_ns);
 }
 
-void sampler_end_thread(struct sampler *sampler, struct thread *thread, const struct fold_clocks *end,
-                        enum fold_rest rest)
+/* When the last sample's stretch has ended, or will end: ticks are a period apart on average. */
+static uint64_t stretch_end(const struct sampler *sampler, const struct thread *thread)
 {
-    thread_scan_forget(&sampler->thread_scan, thread, end->time_ns);
-    if (thread->live_index == THREAD_NOT_LIVE) {
-        threads_release(sampler->threads, thread);
-        return;
-    }
-    observe_forget(&sampler->observer, thread);
+    const struct schedule *schedule = &sampler->schedule;
+    uint64_t until_ns = schedule_until(schedule, &thread->schedule);
+    if (until_ns != UINT64_MAX)
+        return until_ns;
+    uint64_t ticks = thread->schedule.begin - schedule->tick;
+    return sampler->next_tick_ns + (ticks - 1) * sampler->account.fold.period_ns;
+}
+
+static void end_life(struct sampler *sampler, struct thread *thread, const struct fold_clocks *end,
+                     enum fold_rest rest)
+{
+    struct thread_record *record = sampler_record_of(sampler, thread);
     thread->fold.group = claims_group(thread->end_name);
+    fold_stretch_ended(&thread->fold, stretch_end(sampler, thread));
+    struct values unsettled = fold_life_end(&sampler->account.fold, &thread->fold, end, rest);
+    if (record)
+        record->unsettled = unsettled;
+}
+
+void sampler_end_settled(struct sampler *sampler, struct thread *thread, uint64_t end_ns)
+{
+    thread_scan_forget(&sampler->thread_scan, thread, end_ns);
+    observe_forget(&sampler->observer, thread);
     if (!sampler->is_stopped) {
-        fold_stretch_ended(&thread->fold, schedule_until(&sampler->schedule, &thread->schedule));
         schedule_remove(&sampler->schedule, &thread->schedule);
-        fold_thread_end(&sampler->account.fold, &thread->fold, end, rest);
         if (sampler->timeline)
             timeline_end(sampler->timeline, &thread->fold.timeline);
     }
     sampler_show_end(sampler, thread);
-    sampler_record_end(sampler, thread, end->time_ns);
+    sampler_record_end(sampler, thread, end_ns);
     count_ended(sampler, thread);
     threads_remove(sampler->threads, thread);
     threads_release(sampler->threads, thread);
+}
+
+static void end_thread(struct sampler *sampler, struct thread *thread, const struct fold_clocks *end,
+                       enum fold_rest rest)
+{
+    if (thread->live_index == THREAD_NOT_LIVE) {
+        thread_scan_forget(&sampler->thread_scan, thread, end->time_ns);
+        threads_release(sampler->threads, thread);
+        return;
+    }
+    if (!sampler->is_stopped)
+        end_life(sampler, thread, end, rest);
+    sampler_end_settled(sampler, thread, end->time_ns);
 }
 
 /* No hook has reported its end. It was alive at the last sample. */
@@ -67,14 +95,14 @@ static void end_gone(struct sampler *sampler, struct thread *thread, uint64_t en
         threads_uncount(sampler->threads, thread);
     sampler->was_left_silently |= !thread->is_foreign;
     const struct fold_clocks end = {end_ns, thread->fold.cpu_clock_ns, FOLD_NO_DELAY};
-    sampler_end_thread(sampler, thread, &end, FOLD_REST_UNSAMPLED);
+    end_thread(sampler, thread, &end, FOLD_REST_UNSAMPLED);
 }
 
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns)
 {
     schedule_add(&sampler->schedule, &thread->schedule);
-    for (uint32_t i = 0; i < sampler->skipped && sampler->skipped_ns[i] <= start_ns; i++)
-        thread->schedule.begin++; /* its first stretch, too, begins at the last tick before its start */
+    for (uint32_t i = 0; i < sampler->skipped; i++)
+        thread->schedule.begin += sampler->skipped_ns[i] > start_ns;
     timeline_begin(&thread->fold.timeline, thread->recorded_number, thread->schedule.begin);
 }
 
@@ -91,6 +119,15 @@ void sampler_record(struct sampler *sampler, struct thread *thread, const struct
 uint64_t sampler_delay_of(struct sampler *sampler, struct thread *thread)
 {
     return remote_sample_delay(&sampler->observer.remote, thread->tid, &thread->stat);
+}
+
+/* When the first stretch of a thread begins that has begun since the last tick (schedule.h). */
+static uint64_t first_stretch_ns(const struct sampler *sampler, uint64_t start_ns)
+{
+    uint64_t seen_ns = sampler->next_tick_ns;
+    for (uint32_t i = sampler->skipped; i-- > 0 && sampler->skipped_ns[i] > start_ns;)
+        seen_ns = sampler->skipped_ns[i];
+    return sampler->admitted_ns + since(seen_ns, sampler->next_tick_ns);
 }
 
 static void begin_thread(struct sampler *sampler, struct thread *thread)
@@ -110,6 +147,8 @@ static void begin_thread(struct sampler *sampler, struct thread *thread)
     /* One that has used CPU time before has also waited before. */
     uint64_t delay_ns = thread->start_cpu_ns ? sampler_delay_of(sampler, thread) : 0;
     sampler_record(sampler, thread, &(struct fold_clocks){thread->start_ns, thread->start_cpu_ns, delay_ns});
+    if (thread->start_ns > sampler->start_ns)
+        fold_first_stretch(&thread->fold, first_stretch_ns(sampler, thread->start_ns));
 }
 
 /* Numbers a list of threads, newest first, in the order of registration. The newest get numbers that serve
@@ -161,7 +200,7 @@ void sampler_end_left(struct sampler *sampler, struct thread *left)
         next = thread->next_left;
         uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
         const struct fold_clocks end = {end_ns, thread->end_cpu_ns, FOLD_NO_DELAY};
-        sampler_end_thread(sampler, thread, &end, sampler_rest_of(thread, end_ns));
+        end_thread(sampler, thread, &end, sampler_rest_of(thread, end_ns));
     }
     sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }

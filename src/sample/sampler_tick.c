@@ -100,6 +100,13 @@ bool sampler_came_late(const struct sampler *sampler, uint64_t due_ns, uint64_t 
     return sampler->threads && !sampler->is_stopped && due_ns && now_ns > due_ns + delayed_ns;
 }
 
+/* No thread has begun in it: the stretches of those that begin after it begin there. */
+static void add_gap(struct sampler *sampler, uint64_t begin_ns, uint64_t end_ns, enum gap_kind kind)
+{
+    gaps_add(&sampler->gaps, begin_ns, end_ns, kind);
+    sampler->admitted_ns = end_ns;
+}
+
 /* A real-time thread took the CPU between the last tick and the one that was due: halfway, on average. */
 static void note_starved(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns)
 {
@@ -108,7 +115,7 @@ static void note_starved(struct sampler *sampler, uint64_t due_ns, uint64_t now_
     if (is_by_realtime)
         due_ns -= sampler->tick.period_ns / 2;
     if (is_by_realtime || now_ns > due_ns + starved_ns)
-        gaps_add(&sampler->gaps, due_ns, now_ns, GAP_NOT_OBSERVED);
+        add_gap(sampler, due_ns, now_ns, GAP_NOT_OBSERVED);
 }
 
 void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns, bool is_at_work)
@@ -118,8 +125,8 @@ void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns,
     if (cause == GAP_CAUSE_STARVED)
         note_starved(sampler, due_ns, now_ns);
     else if (now_ns > due_ns + (is_at_work ? starved_ns : late_ns))
-        gaps_add(&sampler->gaps, due_ns, now_ns,
-                 cause == GAP_CAUSE_STOPPED && !is_at_work ? GAP_STOPPED : GAP_NOT_OBSERVED);
+        add_gap(sampler, due_ns, now_ns,
+                cause == GAP_CAUSE_STOPPED && !is_at_work ? GAP_STOPPED : GAP_NOT_OBSERVED);
 }
 
 /* ---- ticks ---- */
@@ -209,26 +216,53 @@ static uint64_t time_at_work(struct sampler *sampler, uint64_t *last_ns)
     return *last_ns = now_ns;
 }
 
+/* What has been done of a tick. */
+struct tick_work {
+    enum schedule_kind kind; /* of the last thread sampled; SCHEDULE_KINDS before */
+    uint64_t since_ns;       /* CPU time that has been charged */
+    uint64_t at_ns;          /* the last moment at which the clock was read */
+    uint64_t end_ns;         /* when threads that can wait are left to the next tick */
+};
+
+static void sample_turn(struct sampler *sampler, struct tick_work *work, enum schedule_turn turn)
+{
+    struct schedule_thread *due;
+    while ((work->kind == SCHEDULE_ACTIVE || work->at_ns <= work->end_ns) &&
+           (due = schedule_next(&sampler->schedule, turn, time_at_work(sampler, &work->at_ns))) != NULL) {
+        enum schedule_kind next = due->sampled == SCHEDULE_IDLE ? SCHEDULE_ACTIVE : due->sampled;
+        if (next != work->kind && work->kind != SCHEDULE_KINDS)
+            charge(sampler, work->kind, &work->since_ns);
+        work->kind = next;
+        sample_thread(sampler, due);
+    }
+}
+
+/* The newest are taken in right before, and come first (schedule.h). */
+static void sample_newcomers(struct sampler *sampler, struct tick_work *work)
+{
+    uint64_t upkeep_ns = sampler->upkeep_cpu_ns, admitted_ns = clock_monotonic_ns();
+    sampler_begin_arrived(sampler);
+    work->since_ns += sampler->upkeep_cpu_ns - upkeep_ns;
+    schedule_admit(&sampler->schedule, sampler->admitted_tick);
+    sample_turn(sampler, work, SCHEDULE_TURN_FIRST);
+    sampler->admitted_ns = admitted_ns;
+    sampler->admitted_tick = sampler->schedule.tick;
+}
+
 /* A tick that is there only for quiet or new threads is charged to them as a whole: all since the last one.
  */
 static void sample_threads(struct sampler *sampler, uint64_t now_ns)
 {
-    struct schedule_thread *due;
-    enum schedule_kind kind = SCHEDULE_KINDS;
-    uint64_t since_ns = sampler->charged_ns + sampler->upkeep_cpu_ns;
+    struct tick_work work = {.kind = SCHEDULE_KINDS,
+                             .since_ns = sampler->charged_ns + sampler->upkeep_cpu_ns,
+                             .at_ns = now_ns,
+                             .end_ns = now_ns + sampler->tick.period_ns / 2};
     begin_tick(sampler, now_ns);
-    uint64_t end_ns = now_ns + sampler->tick.period_ns / 2, at_ns = now_ns;
-    while ((due = schedule_next(&sampler->schedule, time_at_work(sampler, &at_ns))) != NULL) {
-        enum schedule_kind next = due->sampled == SCHEDULE_IDLE ? SCHEDULE_ACTIVE : due->sampled;
-        if (next != kind && kind != SCHEDULE_KINDS)
-            charge(sampler, kind, &since_ns);
-        kind = next;
-        sample_thread(sampler, due);
-        if (clock_monotonic_ns() > end_ns && kind != SCHEDULE_ACTIVE)
-            break;
-    }
-    charge(sampler, kind, &since_ns);
-    sampler->charged_ns = since_ns - sampler->upkeep_cpu_ns;
+    sample_turn(sampler, &work, SCHEDULE_TURN_KNOWN);
+    sample_newcomers(sampler, &work);
+    sample_turn(sampler, &work, SCHEDULE_TURN_QUIET);
+    charge(sampler, work.kind, &work.since_ns);
+    sampler->charged_ns = work.since_ns - sampler->upkeep_cpu_ns;
 }
 
 void sampler_sample_last(struct sampler *sampler, uint64_t now_ns)
@@ -270,6 +304,7 @@ static void make_room(struct sampler *sampler)
 
 void sampler_send(struct sampler *sampler, uint64_t now_ns)
 {
+    sampler->next_tick_ns = now_ns;
     sampler_gather(sampler, now_ns);
     sampler_scan_threads(sampler, now_ns);
     sampler_refresh_modules(sampler);
@@ -292,6 +327,7 @@ void sampler_skip_ticks(struct sampler *sampler, uint64_t now_ns)
         sampler->skipped_ns[sampler->skipped++] = sampler->tick.deadline_ns;
         tick_advance(&sampler->tick, sampler->tick.deadline_ns, &sampler->random);
     }
+    sampler->next_tick_ns = sampler->tick.deadline_ns;
 }
 
 /* What a sample costs is the mean of the last ones. */

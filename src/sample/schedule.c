@@ -127,19 +127,6 @@ static uint64_t idle_length(const struct schedule *schedule, uint32_t last_lengt
     return larger(*is_resting ? at_rest : grown, active_length(schedule));
 }
 
-static uint32_t all_threads(const struct schedule *schedule)
-{
-    uint32_t sum = 0;
-    for (int kind = 0; kind < SCHEDULE_KINDS; kind++)
-        sum += schedule->count[kind];
-    return sum;
-}
-
-bool schedule_is_crowded(const struct schedule *schedule)
-{
-    return all_threads(schedule) > schedule->samples_per_tick;
-}
-
 /* Of a quiet thread: as far as its stretches have grown, but not beyond its share. Most new ones will be
  * quiet. */
 static uint64_t quiet_length(const struct schedule *schedule, uint32_t last_length, bool was_new)
@@ -238,7 +225,7 @@ static void plan(struct schedule *schedule, struct schedule_thread *thread)
     uncount(schedule, thread);
     thread->length = whole_length(schedule, length_of(schedule, thread, &is_resting));
     thread->planned = thread->kind;
-    thread->due = draw(schedule, thread);
+    thread->due = larger(draw(schedule, thread), schedule->tick);
     count(schedule, thread, is_resting);
     schedule_ring_append(&slot_of(schedule, thread->due)->threads, thread);
 }
@@ -247,7 +234,7 @@ static void plan(struct schedule *schedule, struct schedule_thread *thread)
 
 static enum schedule_kind kind_at_birth(struct schedule *schedule)
 {
-    uint32_t threads = all_threads(schedule) + 1;
+    uint32_t threads = schedule_threads(schedule) + 1;
     if (threads > schedule->most_threads) {
         schedule->most_threads = threads;
         return SCHEDULE_NEW;
@@ -296,21 +283,6 @@ void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, en
     plan(schedule, thread);
 }
 
-uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_ns)
-{
-    if (*time_ns >= thread->sample_ns)
-        return thread->goes_on ? UINT64_MAX : 0;
-    if (*time_ns > thread->begin_ns)
-        *time_ns = thread->begin_ns;
-    return thread->begin_ns;
-}
-
-uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t until_ns)
-{
-    bool is_stretch_before = until_ns != 0 && until_ns == thread->begin_ns;
-    return is_stretch_before ? thread->begin_tick : thread->begin;
-}
-
 uint64_t schedule_until(const struct schedule *schedule, const struct schedule_thread *thread)
 {
     return thread->begin <= schedule->tick ? time_of(schedule, thread->begin) : UINT64_MAX;
@@ -327,16 +299,21 @@ static void allow_samples(struct schedule *schedule)
                                          (uint64_t)schedule->most_threads * SCHEDULE_ONE_SAMPLE);
 }
 
-/* New threads are planned after all of them have been counted. */
-void schedule_tick(struct schedule *schedule, uint64_t now_ns)
+/* Threads that were added are planned after all of them have been counted. */
+static void plan_fresh(struct schedule *schedule)
 {
-    schedule->tick++;
-    struct schedule_slot *slot = slot_of(schedule, schedule->tick);
     while (schedule->fresh) {
         struct schedule_thread *thread = schedule->fresh;
         schedule_ring_cut_out(&schedule->fresh, thread);
         plan(schedule, thread);
     }
+}
+
+void schedule_tick(struct schedule *schedule, uint64_t now_ns)
+{
+    schedule->tick++;
+    struct schedule_slot *slot = slot_of(schedule, schedule->tick);
+    plan_fresh(schedule);
     while (slot->threads) {
         struct schedule_thread *thread = slot->threads;
         schedule_ring_cut_out(&slot->threads, thread);
@@ -346,24 +323,47 @@ void schedule_tick(struct schedule *schedule, uint64_t now_ns)
     allow_samples(schedule);
 }
 
-static struct schedule_thread *take_due(struct schedule *schedule)
+void schedule_admit(struct schedule *schedule, uint64_t begin)
 {
-    static const enum schedule_kind order[] = {SCHEDULE_ACTIVE, SCHEDULE_NEW, SCHEDULE_QUIET};
-    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        struct schedule_thread **ring = &schedule->due[order[i]], *thread = *ring;
-        if (!thread || schedule->left[order[i]] == 0)
-            continue;
-        schedule->left[order[i]]--;
-        schedule_ring_cut_out(ring, thread);
-        return thread;
+    struct schedule_slot *slot = slot_of(schedule, schedule->tick);
+    for (struct schedule_thread *thread = schedule->fresh; thread;
+         thread = thread->next == schedule->fresh ? NULL : thread->next)
+        thread->begin = begin;
+    plan_fresh(schedule);
+    while (slot->threads) {
+        struct schedule_thread *thread = slot->threads->previous, **ring = due_ring(schedule, thread);
+        schedule_ring_cut_out(&slot->threads, thread);
+        schedule_ring_append(ring, thread);
+        *ring = thread; /* before the others */
     }
-    return NULL;
+}
+
+static struct schedule_thread *take(struct schedule *schedule, enum schedule_kind kind)
+{
+    struct schedule_thread *thread = schedule->due[kind];
+    if (!thread || schedule->left[kind] == 0)
+        return NULL;
+    schedule->left[kind]--;
+    schedule_ring_cut_out(&schedule->due[kind], thread);
+    return thread;
+}
+
+/* Threads that were added since the last tick are the last of their ring. */
+static struct schedule_thread *take_due(struct schedule *schedule, enum schedule_turn turn)
+{
+    const struct schedule_thread *first = schedule->due[SCHEDULE_ACTIVE];
+    if (turn == SCHEDULE_TURN_KNOWN)
+        return first && first->sample_ns != 0 ? take(schedule, SCHEDULE_ACTIVE) : NULL;
+    if (turn == SCHEDULE_TURN_QUIET)
+        return take(schedule, SCHEDULE_QUIET);
+    struct schedule_thread *thread = take(schedule, SCHEDULE_ACTIVE);
+    return thread ? thread : take(schedule, SCHEDULE_NEW);
 }
 
 /* One that has just been sampled for the first time, and is not seen at once, is probably running. */
-struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns)
+struct schedule_thread *schedule_next(struct schedule *schedule, enum schedule_turn turn, uint64_t now_ns)
 {
-    struct schedule_thread *thread = take_due(schedule);
+    struct schedule_thread *thread = take_due(schedule, turn);
     if (!thread)
         return NULL;
     thread->begin_ns = time_of(schedule, thread->begin);

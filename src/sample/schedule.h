@@ -42,6 +42,18 @@
  * 8 samples, 100 times a second, each busy one has a sample in every tick, and each idle one two a second.
  * (8 of 204 drawn at random would be 4 samples a second for each.)
  *
+ * Births. What a tick shows must not depend on how old a thread is, or short lives would come out wrong
+ * (account/short_lives.h).
+ *
+ *  - The first stretch begins before the thread: at the last tick before its birth.
+ *  - Where ticks were skipped since, as no thread was due, only the next one can show it, and at the age that
+ *    it has then. Older threads are seen at that age too, at other ticks. So the more ticks were skipped
+ * since its birth, the less it stands for: its first stretch begins as many ticks later.
+ *  - A tick takes as long as its samples. Threads that are sampled for the first time come after those that
+ *    were sampled before, the newest first, and those that have begun up to then take part. So each is seen
+ *    late by the samples of those that are younger, and all ages become larger by the same factor. (In the
+ *    reverse order nobody would be seen that is younger than these samples take.)
+ *
  * The overhead limit (overhead_limit.h) makes lengths longer, from each thread's next stretch on: those of
  * active and idle threads all alike, and no quiet one is sampled more often than an active one. Ticks stay as
  * far apart as they were: a tick must be worth the same share of its stretch as any other.
@@ -85,6 +97,10 @@ enum {
     SCHEDULE_QUIET_MAX = 4096, /* most samples of quiet threads in one tick */
     SCHEDULE_NEW_MAX = 256,    /* most samples of new threads in one tick */
 };
+
+/* A tick's samples in their order: of active and idle threads that were sampled before, of threads that were
+ * not, and of quiet ones. */
+enum schedule_turn { SCHEDULE_TURN_KNOWN, SCHEDULE_TURN_FIRST, SCHEDULE_TURN_QUIET };
 
 enum schedule_kind { SCHEDULE_ACTIVE, SCHEDULE_IDLE, SCHEDULE_QUIET, SCHEDULE_NEW, SCHEDULE_KINDS };
 
@@ -142,22 +158,37 @@ void schedule_begin_anew(struct schedule *schedule);
 /* The next tick has come, at now_ns. */
 void schedule_tick(struct schedule *schedule, uint64_t now_ns);
 
+/* Threads that were added since schedule_tick take part in this tick too, as if they had been added after
+ * tick `begin`, the newest first. After SCHEDULE_TURN_KNOWN. */
+void schedule_admit(struct schedule *schedule, uint64_t begin);
+
 /* How many of the next ticks have no sample so far, up to `most` (less than SCHEDULE_SLOTS). */
 uint32_t schedule_empty_ticks(const struct schedule *schedule, uint32_t most);
 
+/* How many threads there are. */
+static inline uint32_t schedule_threads(const struct schedule *schedule)
+{
+    uint32_t sum = 0;
+    for (int kind = 0; kind < SCHEDULE_KINDS; kind++)
+        sum += schedule->count[kind];
+    return sum;
+}
+
 /* Whether there are too many threads for a sample in every tick: then quiet ones have quiet_per_tick. */
-bool schedule_is_crowded(const struct schedule *schedule);
+static inline bool schedule_is_crowded(const struct schedule *schedule)
+{
+    return schedule_threads(schedule) > schedule->samples_per_tick;
+}
 
 /* How many samples a tick would have on average if spread were SCHEDULE_SPREAD_ONE, 1 at least: of active and
  * idle threads, and of quiet ones unless it is crowded. */
 uint32_t schedule_samples_per_tick(const struct schedule *schedule);
 
 /*
- * The next thread to be sampled in this tick, NULL after the last one: active and idle ones, then new ones,
- * then quiet ones. now_ns: when it is sampled. Sets begin_ns, goes_on and sample_ns for this sample, and
- * plans the next one.
+ * The next thread to be sampled in a turn of this tick, NULL after the last one. now_ns: when it is sampled.
+ * Sets begin_ns, goes_on and sample_ns for this sample, and plans the next one.
  */
-struct schedule_thread *schedule_next(struct schedule *schedule, uint64_t now_ns);
+struct schedule_thread *schedule_next(struct schedule *schedule, enum schedule_turn turn, uint64_t now_ns);
 
 /*
  * What a sample has shown. Plans the stretch after the sample's anew, unless that has begun: of a thread that
@@ -171,10 +202,21 @@ void schedule_seen(struct schedule *schedule, struct schedule_thread *thread, en
  * just before the last sample. It belongs to the stretch before: *time_ns is kept within that, whose end is
  * returned. Then the next observation accounts for the last sample's stretch.
  */
-uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_ns);
+static inline uint64_t schedule_stretch(const struct schedule_thread *thread, uint64_t *time_ns)
+{
+    if (*time_ns >= thread->sample_ns)
+        return thread->goes_on ? UINT64_MAX : 0;
+    if (*time_ns > thread->begin_ns)
+        *time_ns = thread->begin_ns;
+    return thread->begin_ns;
+}
 
 /* The last tick of that stretch. until_ns: what schedule_stretch has returned. */
-uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t until_ns);
+static inline uint64_t schedule_stretch_tick(const struct schedule_thread *thread, uint64_t until_ns)
+{
+    bool is_stretch_before = until_ns != 0 && until_ns == thread->begin_ns;
+    return is_stretch_before ? thread->begin_tick : thread->begin;
+}
 
 /* When the stretch of the last sample ended; UINT64_MAX while it goes on. */
 uint64_t schedule_until(const struct schedule *schedule, const struct schedule_thread *thread);

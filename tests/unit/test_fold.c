@@ -1125,6 +1125,73 @@ static void no_time_is_lost_in_a_full_arena(void **state)
     assert_sum(fixture, 398, 210, 190);
 }
 
+/* ---- short lives ---- */
+
+static struct values end_life(struct fixture *fixture, uint64_t time, uint64_t cpu)
+{
+    const struct fold_clocks clocks = {START + time, cpu, FOLD_NO_DELAY};
+    return fold_life_end(&fixture->fold, &fixture->thread, &clocks, FOLD_REST_UNSAMPLED);
+}
+
+static void assert_life(struct values life, uint64_t cpu, uint64_t blocked)
+{
+    assert_int_equal(life.cpu_ns, cpu);
+    assert_int_equal(life.rundelay_ns, 0);
+    assert_int_equal(life.blocked_ns, blocked);
+}
+
+/* 4 before the thread, 6 up to the sample, 3 up to the end and 7 after it. */
+static void a_short_life_claims_whole_stretches(void **state)
+{
+    struct fixture *fixture = *state;
+    fold_first_stretch(&fixture->thread, START - 4);
+    observe_until(fixture, 6, FOLD_GOES_ON, 6, RUNNING, "ab");
+    stretch_ended(fixture, 16);
+    assert_life(end_life(fixture, 9, 9), 9, 0);
+    assert_sum(fixture, 1, 20, 0);
+    assert_values(fixture, "ab", 1, 20, 0);
+}
+
+static void a_first_stretch_that_begins_late_claims_less(void **state)
+{
+    struct fixture *fixture = *state;
+    fold_first_stretch(&fixture->thread, START + 2);
+    observe(fixture, 6, 6, RUNNING, "ab");
+    observe_until(fixture, 8, 8, 6, WAITING, "ac");
+    assert_life(end_life(fixture, 9, 6), 6, 3);
+    assert_values(fixture, "ab", 1, 4, 0);
+    assert_values(fixture, "ac", 1, 0, 2);
+    assert_sum(fixture, 2, 4, 2);
+}
+
+static void a_short_life_without_a_sample_claims_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    fold_first_stretch(&fixture->thread, START - 4);
+    assert_life(end_life(fixture, 9, 3), 3, 6);
+    assert_sum(fixture, 0, 0, 0);
+}
+
+static void other_lives_are_settled_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t periods = FOLD_SHORT_PERIODS;
+    fold_first_stretch(&fixture->thread, START - 4);
+    observe(fixture, 6, 6, RUNNING, "ab");
+    assert_life(end_life(fixture, periods * PERIOD, periods * PERIOD), 0, 0);
+    assert_sum(fixture, 1, periods * PERIOD, 0);
+    assert_at(fixture, pseudo_of(fixture, PSEUDO_UNSAMPLED), 0, periods * PERIOD - 6, 0);
+}
+
+static void a_life_that_began_before_the_recording_is_settled_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_until(fixture, 6, 16, 6, RUNNING, "ab");
+    assert_life(end_life(fixture, 9, 9), 0, 0);
+    assert_values(fixture, "ab", 1, 9, 0);
+    assert_sum(fixture, 1, 9, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -1181,6 +1248,11 @@ int main(void)
         TEST(calls_match_a_second_account),
         TEST(a_location_without_room_ends_in_overflow),
         TEST(no_time_is_lost_in_a_full_arena),
+        TEST(a_short_life_claims_whole_stretches),
+        TEST(a_first_stretch_that_begins_late_claims_less),
+        TEST(a_short_life_without_a_sample_claims_nothing),
+        TEST(other_lives_are_settled_alone),
+        TEST(a_life_that_began_before_the_recording_is_settled_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,12 +97,20 @@ static void sample(struct fixture *fixture, struct subject *subject)
     schedule_seen(&fixture->schedule, plan, kind_of(subject));
 }
 
+static struct schedule_thread *next_of_tick(struct schedule *schedule, uint64_t now_ns)
+{
+    struct schedule_thread *next = schedule_next(schedule, SCHEDULE_TURN_KNOWN, now_ns);
+    if (!next)
+        next = schedule_next(schedule, SCHEDULE_TURN_FIRST, now_ns);
+    return next ? next : schedule_next(schedule, SCHEDULE_TURN_QUIET, now_ns);
+}
+
 static void tick(struct fixture *fixture)
 {
     struct schedule_thread *next;
     uint64_t count = 0, now_ns = (fixture->schedule.tick + 1) * TICK_NS;
     schedule_tick(&fixture->schedule, now_ns);
-    for (; (next = schedule_next(&fixture->schedule, now_ns)); fixture->samples++) {
+    for (; (next = next_of_tick(&fixture->schedule, now_ns)); fixture->samples++) {
         count += next->sampled == SCHEDULE_ACTIVE || next->sampled == SCHEDULE_IDLE;
         sample(fixture, (struct subject *)next);
     }
@@ -315,7 +323,7 @@ static void ticks_without_a_look_are_known_before(void **state)
     while (!fixture->schedule.due[SCHEDULE_ACTIVE] ||
            fixture->schedule.slots[(fixture->schedule.tick + 1) % SCHEDULE_SLOTS].threads);
     fixture->schedule.left[SCHEDULE_ACTIVE] = 0; /* it is due in the next tick too, which has no other */
-    assert_null(schedule_next(&fixture->schedule, 0));
+    assert_null(next_of_tick(&fixture->schedule, 0));
     assert_int_equal(schedule_empty_ticks(&fixture->schedule, 15), 0);
 }
 
@@ -591,8 +599,8 @@ static void enter(struct play *play, struct role *role, const struct fake_kind *
                       &(struct fold_clocks){now_ns, 0, FOLD_NO_DELAY});
     role->fold.group = (uint32_t)(uintptr_t)kind; /* threads of one kind have one name */
     schedule_add(&play->schedule, &role->schedule);
-    for (uint32_t i = 0; i < play->skipped && play->skipped_ns[i] <= now_ns; i++)
-        role->schedule.begin++;
+    for (uint32_t i = 0; i < play->skipped; i++)
+        role->schedule.begin += play->skipped_ns[i] > now_ns;
     role->start_ns = now_ns;
     role->wakings = 0;
     role->is_gone = false;
@@ -715,7 +723,7 @@ static void play_tick(struct play *play, uint64_t now_ns)
     } else
         replace_ended(play, now_ns);
     schedule_tick(&play->schedule, now_ns);
-    for (; (next = schedule_next(&play->schedule, now_ns + samples * NS_PER_US)); samples++) {
+    for (; (next = next_of_tick(&play->schedule, now_ns + samples * NS_PER_US)); samples++) {
         bool is_counted_now = is_counted(play, next);
         observe(play, (struct role *)next);
         counted += is_counted_now;

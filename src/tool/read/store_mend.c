@@ -4,12 +4,12 @@
  * that still lead to each other are kept.
  *
  * What a thread's tree holds is true, and its sum is the part of the thread's life that is accounted for. The
- * rest up to the end belongs to the last sample, as far as that sample stands for it. What is left after that
- * is [unsampled].
+ * rest up to the end belongs to the last sample, as far as that stands for it. What is left is [unsampled].
  */
 #include "store_reader.h"
 
 #include "account/fold.h"
+#include "account/short_lives.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -265,10 +265,9 @@ static uint64_t end_of(const struct store_live *live)
 /* All that is in a root's tree. */
 static struct values sum_of(const struct tree *tree, arena_ref root)
 {
-    struct values sum = {0}; /* all trees together are bounded */
-    for (arena_ref node = root; node; node = tree_next(tree, root, node))
-        tree_add_values(&sum, &tree_node(tree, node)->self);
-    return sum;
+    struct claims_sums sums = claims_sum(tree, root, 0); /* all trees together are bounded */
+    tree_add_values(&sums.claimed, &sums.known);
+    return sums.claimed;
 }
 
 /* When a thread's last stretch ends. One that goes on ends at a tick; ticks are a period apart on average. */
@@ -338,6 +337,7 @@ static int settle_thread(struct settling *settling, struct thread_record *record
     const uint64_t life_ns = end_ns - thread.begin_ns;
     const struct values most = {0, life_ns, life_ns, life_ns};
     record->end_ns = end_ns;
+    record->unsettled = (struct values){0};
     int status = store_add_values(settling->reader, &most);
     const struct fold_clocks end = {end_ns, thread.cpu_clock_ns, thread.delay_clock_ns};
     if (status == 0)
@@ -358,19 +358,22 @@ static int settle_unknown(struct settling *settling, struct thread_record *recor
 static int settle_threads(struct settling *settling)
 {
     struct store_reader *reader = settling->reader;
+    const struct store_header *header = reader->header;
     int status = 0;
-    for (arena_ref ref = settling->reader->header->tree.newest_thread, next; ref && status == 0; ref = next) {
+    for (arena_ref ref = header->tree.newest_thread, next; ref && status == 0; ref = next) {
         struct thread_record *record = arena_at(&reader->recording->arena, ref);
         next = record->next;
         if (!record->state && record->end_ns)
-            continue;
-        if (!record->state)
+            status = store_add_values(reader, &record->unsettled);
+        else if (!record->state)
             status = settle_unknown(settling, record);
         else if (store_claim(reader, record->state, sizeof(struct thread_state), KIND_STATE))
             status = settle_thread(settling, record, arena_at(&reader->recording->arena, record->state));
         else
             status = store_damaged(reader, "what is known of a thread is not where it should be");
     }
+    if (status == 0)
+        short_lives_settle(settling->fold.tree, header->tree.newest_thread, header->has_rundelay);
     return status;
 }
 
