@@ -196,7 +196,7 @@ ifneq ($(TOOL),)
 TOOL_A      := $(BUILD)/libtool.a
 # elfutils is linked statically where its archives suffice (Debian 11 and 12), so that the tool starts where only the C library is.
 JANSSON     ?= $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null)
-TOOL_LIBS   := -Wl,--as-needed -liberty $(if $(filter /%,$(JANSSON)),$(JANSSON),-ljansson)
+TOOL_LIBS   := -Wl,--wrap=dlopen -Wl,--as-needed -liberty $(if $(filter /%,$(JANSSON)),$(JANSSON),-ljansson)
 ELFUTILS    := $(BUILD)/elfutils.ld
 $(ELFUTILS): scripts/link-elfutils $(wildcard $(shell $(CC) -print-file-name=libdw.a 2>/dev/null))
 	@mkdir -p $(@D)
