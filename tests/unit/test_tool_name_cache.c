@@ -45,7 +45,7 @@ static struct frame_table make_table(uint64_t address, const char *name)
 static void store(const struct name_cache *cache, const uint8_t *build_id, size_t bytes, const char *name)
 {
     struct frame_table table = make_table(0x1000, name);
-    name_cache_store(cache, build_id, bytes, &table);
+    name_cache_store(cache, NAME_CACHE_DEBUG, build_id, bytes, &table);
     frame_table_free(&table);
 }
 
@@ -53,7 +53,7 @@ static void store(const struct name_cache *cache, const uint8_t *build_id, size_
 static const char *kept(const struct name_cache *cache, const uint8_t *build_id, size_t bytes)
 {
     static char name[64];
-    struct frame_table table = name_cache_load(cache, build_id, bytes);
+    struct frame_table table = name_cache_load(cache, NAME_CACHE_DEBUG, build_id, bytes, NULL);
     snprintf(name, sizeof name, "%s",
              table.row_count ? frame_table_text(&table, table.frames[0].system_name) : "");
     frame_table_free(&table);
@@ -226,6 +226,118 @@ static void what_was_read_once_is_not_read_again(void **state)
     name_cache_close(&cache);
 }
 
+/* ---- what symbols say ---- */
+
+struct stripped {
+    struct name_cache cache;
+    struct debug_module module;
+    char path[96], kept_path[160];
+    uint64_t address;
+};
+
+static void set_age(const char *file, time_t seconds)
+{
+    struct timespec times[2];
+    clock_gettime(CLOCK_REALTIME, &times[1]);
+    times[1].tv_sec -= seconds;
+    times[0] = times[1];
+    assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+}
+
+static void set_ages(const struct stripped *stripped)
+{
+    char folder[96];
+    set_age(stripped->path, 1000);
+    snprintf(folder, sizeof folder, "%s/bin", directory);
+    set_age(folder, 1000);
+}
+
+/* A copy of this program without debug information, in a directory that has not changed for long. */
+static void strip_own(struct stripped *stripped)
+{
+    static struct own_module own;
+    char command[PATH_MAX + 256];
+    own_module_init(&own);
+    snprintf(stripped->path, sizeof stripped->path, "%s/bin/program", directory);
+    snprintf(command, sizeof command, "mkdir '%s/bin' && strip -g -o '%s' '%s'", directory, stripped->path,
+             own.path);
+    assert_int_equal(system(command), 0);
+    stripped->module = (struct debug_module){
+        .path = stripped->path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
+    stripped->address = (uint64_t)(uintptr_t)setup - own.load_bias;
+    int used = snprintf(stripped->kept_path, sizeof stripped->kept_path, "%s/", directory);
+    for (size_t i = 0; i < own.build_id_bytes; i++)
+        used += sprintf(stripped->kept_path + used, "%02x", own.build_id[i]);
+    strcpy(stripped->kept_path + used, ".symbols");
+    set_ages(stripped);
+    name_cache_open(&stripped->cache);
+}
+
+/* "" if it was not found. */
+static const char *name_of(const struct stripped *stripped)
+{
+    static char name[64];
+    struct frame_table table;
+    file_frames_find(&stripped->module, &stripped->cache, &stripped->address, 1, &table);
+    snprintf(name, sizeof name, "%s",
+             table.frame_count ? frame_table_text(&table, table.frames[0].system_name) : "");
+    frame_table_free(&table);
+    return name;
+}
+
+/* What is in the file then cannot be read. Nobody has changed it, as far as one can see. */
+static void empty_file(const struct stripped *stripped)
+{
+    assert_int_equal(truncate(stripped->path, 0), 0);
+    set_ages(stripped);
+}
+
+static void symbols_are_believed_for_a_time(void **state)
+{
+    struct stripped stripped;
+    strip_own(&stripped);
+    assert_string_equal(name_of(&stripped), "setup");
+    empty_file(&stripped);
+    assert_string_equal(name_of(&stripped), "setup");
+    set_age(stripped.kept_path, 300);
+    assert_string_equal(name_of(&stripped), "setup");
+    set_age(stripped.kept_path, 610);
+    assert_string_equal(name_of(&stripped), "");
+    name_cache_close(&stripped.cache);
+}
+
+static void symbols_are_not_believed_where_a_debug_file_may_be(void **state)
+{
+    struct stripped stripped;
+    char debug_file[128];
+    strip_own(&stripped);
+    assert_string_equal(name_of(&stripped), "setup");
+    empty_file(&stripped);
+    setenv("DEBUGINFOD_URLS", "http://localhost:1/", 1);
+    assert_string_equal(name_of(&stripped), "");
+    setenv("DEBUGINFOD_URLS", "", 1);
+    assert_string_equal(name_of(&stripped), "setup");
+    unsetenv("DEBUGINFOD_URLS");
+    set_age(stripped.kept_path, 10);
+    assert_string_equal(name_of(&stripped), "setup");
+    snprintf(debug_file, sizeof debug_file, "%s.debug", stripped.path);
+    assert_int_equal(close(creat(debug_file, 0600)), 0);
+    assert_string_equal(name_of(&stripped), "");
+    name_cache_close(&stripped.cache);
+}
+
+static void symbols_of_a_file_that_has_changed_are_not_believed(void **state)
+{
+    struct stripped stripped;
+    strip_own(&stripped);
+    assert_string_equal(name_of(&stripped), "setup");
+    set_age(stripped.kept_path, 10);
+    empty_file(&stripped);
+    set_age(stripped.path, 0);
+    assert_string_equal(name_of(&stripped), "");
+    name_cache_close(&stripped.cache);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -238,6 +350,9 @@ int main(void)
         TEST(no_cache_is_no_error),
         TEST(the_cache_is_in_its_usual_place),
         TEST(what_was_read_once_is_not_read_again),
+        TEST(symbols_are_believed_for_a_time),
+        TEST(symbols_are_not_believed_where_a_debug_file_may_be),
+        TEST(symbols_of_a_file_that_has_changed_are_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { VDSO_MAX_BYTES = 1 << 20 };
+
+/* For how long symbols are believed without a look at the module. A build starts a program hundreds of times,
+ * and each has a profile. */
+static const time_t symbols_seconds = 600;
 
 static const struct debug_bounds bounds = {.cpu_seconds = 300, .wall_seconds = 600};
 
@@ -113,17 +119,6 @@ static int read_file(const struct debug_module *module, const uint64_t *addresse
 
 /* ---- the cache ---- */
 
-static size_t list_missing(const struct frame_table *kept, const uint64_t *addresses, size_t count,
-                           uint64_t *missing)
-{
-    size_t missing_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!frame_table_find(kept, addresses[i]))
-            missing[missing_count++] = addresses[i];
-    }
-    return missing_count;
-}
-
 static bool has_final_rows(const struct frame_table *table)
 {
     for (size_t i = 0; i < table->row_count; i++) {
@@ -133,12 +128,84 @@ static bool has_final_rows(const struct frame_table *table)
     return false;
 }
 
-static void keep_final_rows(const struct debug_module *module, const struct name_cache *cache,
-                            const struct frame_table *all)
+/* What the cache says, by debug information and by symbols. */
+struct kept {
+    struct frame_table debug, symbols;
+    bool believes_symbols;
+    struct timespec since; /* in symbols that were kept after this */
+};
+
+static struct timespec later(struct timespec one, struct timespec other)
 {
-    struct frame_table nothing = {0}, final = frame_table_merge(all, &nothing, true);
-    name_cache_store(cache, module->build_id, module->build_id_bytes, &final);
-    frame_table_free(&final);
+    bool is_later = one.tv_sec > other.tv_sec || (one.tv_sec == other.tv_sec && one.tv_nsec > other.tv_nsec);
+    return is_later ? one : other;
+}
+
+static struct timespec changed_at(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? status.st_mtim : (struct timespec){0};
+}
+
+/* A debug file that has come since would tell more: by the build-id, beside the module, or where others are.
+ */
+static bool believe_symbols(const struct debug_module *module, struct timespec *since)
+{
+    char path[PATH_MAX];
+    const char *servers = getenv("DEBUGINFOD_URLS");
+    if ((servers && *servers) || !debug_path(module, path) || access(path, F_OK) == 0 ||
+        snprintf(path, sizeof path, "%s", module->path) >= (int)sizeof path || !strrchr(path, '/'))
+        return false;
+    clock_gettime(CLOCK_REALTIME, since);
+    since->tv_sec -= symbols_seconds;
+    *since = later(*since, changed_at(path));
+    *since = later(*since, changed_at("/usr/lib/debug"));
+    *strrchr(path, '/') = '\0';
+    *since = later(*since, changed_at(*path ? path : "/"));
+    return true;
+}
+
+static struct kept load_kept(const struct name_cache *cache, const struct debug_module *module)
+{
+    const uint8_t *build_id = module->build_id;
+    const size_t bytes = module->build_id_bytes;
+    struct kept kept = {.debug = name_cache_load(cache, NAME_CACHE_DEBUG, build_id, bytes, NULL)};
+    kept.believes_symbols = believe_symbols(module, &kept.since);
+    if (kept.believes_symbols)
+        kept.symbols = name_cache_load(cache, NAME_CACHE_SYMBOLS, build_id, bytes, &kept.since);
+    return kept;
+}
+
+/* read: what was not kept. is_whole: the module's file was read. */
+static void keep(const struct name_cache *cache, const struct debug_module *module, const struct kept *kept,
+                 const struct frame_table *read, bool is_whole)
+{
+    const bool is_debug = has_final_rows(read);
+    if (!is_debug && (!is_whole || !kept->believes_symbols))
+        return;
+    struct frame_table merged = frame_table_merge(is_debug ? &kept->debug : &kept->symbols, read, is_debug);
+    name_cache_store(cache, is_debug ? NAME_CACHE_DEBUG : NAME_CACHE_SYMBOLS, module->build_id,
+                     module->build_id_bytes, &merged);
+    frame_table_free(&merged);
+}
+
+static bool copy_row(struct frame_table *to, const struct frame_table *from, uint64_t address)
+{
+    const struct frame_row *row = frame_table_find(from, address);
+    if (row)
+        frame_table_copy_row(to, from, row);
+    return row;
+}
+
+static size_t list_missing(const struct kept *kept, const uint64_t *addresses, size_t count,
+                           uint64_t *missing)
+{
+    size_t missing_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!frame_table_find(&kept->debug, addresses[i]) && !frame_table_find(&kept->symbols, addresses[i]))
+            missing[missing_count++] = addresses[i];
+    }
+    return missing_count;
 }
 
 int file_frames_find(const struct debug_module *module, const struct name_cache *cache,
@@ -149,16 +216,21 @@ int file_frames_find(const struct debug_module *module, const struct name_cache 
         add_symbols(find_in_vdso, module, addresses, count, ret);
         return 0;
     }
-    struct frame_table kept = name_cache_load(cache, module->build_id, module->build_id_bytes), read = {0};
+    struct kept kept = load_kept(cache, module);
+    struct frame_table read = {0};
     uint64_t *missing = calloc(count, sizeof *missing);
     size_t missing_count = missing ? list_missing(&kept, addresses, count, missing) : 0;
     int error = missing ? 0 : -ENOMEM;
-    if (missing_count > 0)
+    if (missing_count > 0) {
         error = module->path[0] == '/' ? read_file(module, missing, missing_count, &read) : -ENOENT;
-    *ret = frame_table_merge(&kept, &read, false);
-    if (has_final_rows(&read))
-        keep_final_rows(module, cache, ret);
-    frame_table_free(&kept);
+        keep(cache, module, &kept, &read, error == 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!copy_row(ret, &read, addresses[i]) && !copy_row(ret, &kept.debug, addresses[i]))
+            copy_row(ret, &kept.symbols, addresses[i]);
+    }
+    frame_table_free(&kept.debug);
+    frame_table_free(&kept.symbols);
     frame_table_free(&read);
     free(missing);
     return error;

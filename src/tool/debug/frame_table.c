@@ -108,7 +108,7 @@ const char *frame_table_text(const struct frame_table *table, uint32_t string)
 
 /* ---- two tables ---- */
 
-static void copy_row(struct frame_table *to, const struct frame_table *from, const struct frame_row *row)
+void frame_table_copy_row(struct frame_table *to, const struct frame_table *from, const struct frame_row *row)
 {
     frame_table_add_row(to, row);
     for (uint32_t i = 0; i < row->frame_count; i++) {
@@ -132,7 +132,7 @@ struct frame_table frame_table_merge(const struct frame_table *older, const stru
         i += a && a->address == row->address;
         j += takes_newer;
         if (row->is_final || !only_final)
-            copy_row(&merged, takes_newer ? newer : older, row);
+            frame_table_copy_row(&merged, takes_newer ? newer : older, row);
     }
     return merged;
 }

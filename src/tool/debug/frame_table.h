@@ -59,6 +59,10 @@ void frame_table_add_frame(struct frame_table *table, const struct frame_entry *
 const struct frame_row *frame_table_find(const struct frame_table *table, uint64_t address);
 const char *frame_table_text(const struct frame_table *table, uint32_t string);
 
+/* Adds a row of another table, with its frames. */
+void frame_table_copy_row(struct frame_table *to, const struct frame_table *from,
+                          const struct frame_row *row);
+
 /*
  * A new table with the rows of both. For an address that both know, the row of `newer` is taken. With
  * only_final only final rows are taken.

@@ -14,10 +14,13 @@
 enum {
     MIN_KEY_BYTES = 4, /* a shorter build-id does not identify a file */
     FILES_MAX = 1 << 16,
-    FILE_NAME_BYTES = 2 * FRAME_TABLE_KEY_MAX_BYTES + sizeof ".frames"
+    SUFFIX_BYTES = sizeof ".symbols",
+    FILE_NAME_BYTES = 2 * FRAME_TABLE_KEY_MAX_BYTES + SUFFIX_BYTES
 };
 
-static const char suffix[] = ".frames", temporary_prefix[] = ".wallprof-"; /* as sink.h has it */
+static const char suffixes[NAME_CACHE_KINDS][SUFFIX_BYTES] = {
+    [NAME_CACHE_DEBUG] = ".frames", [NAME_CACHE_SYMBOLS] = ".symbols"};
+static const char temporary_prefix[] = ".wallprof-"; /* as sink.h has it */
 
 /* ---- where ---- */
 
@@ -79,17 +82,23 @@ static bool is_usable(const struct name_cache *cache, size_t key_bytes)
     return cache->directory_fd >= 0 && key_bytes >= MIN_KEY_BYTES && key_bytes <= FRAME_TABLE_KEY_MAX_BYTES;
 }
 
-static void name_file(char name[FILE_NAME_BYTES], const uint8_t *key, size_t bytes)
+static void name_file(char name[FILE_NAME_BYTES], enum name_cache_kind kind, const uint8_t *key, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         sprintf(name + 2 * i, "%02x", key[i]);
-    strcpy(name + 2 * bytes, suffix);
+    strcpy(name + 2 * bytes, suffixes[kind]);
 }
 
 /* ---- reading ---- */
 
+static bool is_after(const struct timespec *time, const struct timespec *since)
+{
+    return time->tv_sec > since->tv_sec || (time->tv_sec == since->tv_sec && time->tv_nsec > since->tv_nsec);
+}
+
 /* The content of a regular file that is no larger than the whole cache may be; NULL for anything else. */
-static unsigned char *read_file(const struct name_cache *cache, const char *name, size_t *ret_bytes)
+static unsigned char *read_file(const struct name_cache *cache, const char *name,
+                                const struct timespec *since, size_t *ret_bytes)
 {
     struct stat status;
     unsigned char *bytes = NULL;
@@ -98,7 +107,7 @@ static unsigned char *read_file(const struct name_cache *cache, const char *name
     if (fd < 0)
         return NULL;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        (uint64_t)status.st_size <= cache->max_bytes)
+        (uint64_t)status.st_size <= cache->max_bytes && (!since || is_after(&status.st_mtim, since)))
         bytes = malloc((size_t)status.st_size);
     for (ssize_t got = 1; bytes && got > 0 && used<(size_t)status.st_size; used += got> 0 ? (size_t)got : 0)
         got = read(fd, bytes + used, (size_t)status.st_size - used);
@@ -107,16 +116,18 @@ static unsigned char *read_file(const struct name_cache *cache, const char *name
     return bytes;
 }
 
-struct frame_table name_cache_load(const struct name_cache *cache, const uint8_t *build_id, size_t bytes)
+/* The time of a file is that of its last use; where its age matters, that of its making. */
+struct frame_table name_cache_load(const struct name_cache *cache, enum name_cache_kind kind,
+                                   const uint8_t *build_id, size_t bytes, const struct timespec *since)
 {
     struct frame_table table = {0};
     char name[FILE_NAME_BYTES];
     size_t count;
     if (!is_usable(cache, bytes))
         return table;
-    name_file(name, build_id, bytes);
-    unsigned char *file = read_file(cache, name, &count);
-    if (file && frame_table_decode(&table, file, count, build_id, bytes) == 0)
+    name_file(name, kind, build_id, bytes);
+    unsigned char *file = read_file(cache, name, since, &count);
+    if (file && frame_table_decode(&table, file, count, build_id, bytes) == 0 && !since)
         utimensat(cache->directory_fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* it is the newest now */
     free(file);
     return table;
@@ -141,10 +152,11 @@ static int compare_age(const void *left, const void *right)
 /* Files of ours are those that are kept, and temporary ones that a killed run has left. */
 static bool is_ours(const char *name)
 {
-    size_t bytes = strlen(name), suffix_bytes = sizeof suffix - 1;
-    return bytes < FILE_NAME_BYTES &&
-           ((bytes > suffix_bytes && strcmp(name + bytes - suffix_bytes, suffix) == 0) ||
-            strncmp(name, temporary_prefix, sizeof temporary_prefix - 1) == 0);
+    const char *suffix = strrchr(name, '.');
+    bool is_kept = suffix && (strcmp(suffix, suffixes[NAME_CACHE_DEBUG]) == 0 ||
+                              strcmp(suffix, suffixes[NAME_CACHE_SYMBOLS]) == 0);
+    return strlen(name) < FILE_NAME_BYTES &&
+           (is_kept || strncmp(name, temporary_prefix, sizeof temporary_prefix - 1) == 0);
 }
 
 static size_t list_files(DIR *directory, struct kept_file *files)
@@ -200,8 +212,8 @@ static void replace_file(const struct name_cache *cache, const char *name, const
     sink_commit(sink);
 }
 
-void name_cache_store(const struct name_cache *cache, const uint8_t *build_id, size_t bytes,
-                      const struct frame_table *table)
+void name_cache_store(const struct name_cache *cache, enum name_cache_kind kind, const uint8_t *build_id,
+                      size_t bytes, const struct frame_table *table)
 {
     char name[FILE_NAME_BYTES];
     size_t count;
@@ -209,7 +221,7 @@ void name_cache_store(const struct name_cache *cache, const uint8_t *build_id, s
         return;
     unsigned char *encoded = frame_table_encode(table, build_id, bytes, &count);
     if (encoded && count <= cache->max_bytes) {
-        name_file(name, build_id, bytes);
+        name_file(name, kind, build_id, bytes);
         replace_file(cache, name, encoded, count);
         remove_oldest(cache);
     }
