@@ -5,7 +5,7 @@
 #
 # Takes some minutes; `make family-build` runs it.
 #
-# BUILD_PAIRS  how often each way is timed, in turns. Default: 7.
+# BUILD_PAIRS  how often each way is timed, in turns. Default: 5.
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 need make gcc apt-get
@@ -15,21 +15,23 @@ project=$ROOT/build/zstd
 export TMPDIR=$TMP/stores HOME=$TMP
 mkdir "$TMPDIR"
 
+lib=$project/source/lib scratch=$TMP
+
 clean() {
-    make -s -C "$project/source/lib" clean >/dev/null
+    make -s -C "$lib" clean >/dev/null
 }
 
-# Writes the seconds that make takes, and its CPU seconds with all its processes', to $TMP/cost.
+# Writes the seconds that make takes, and its CPU seconds with all its processes', to $scratch/cost.
 # shellcheck disable=SC2016 # the inner shell's
 build() { # COMMAND BEFORE make...
     "$@" bash -c 'TIMEFORMAT="%3R %3U %3S"
         { time make -s -j2 -C "$1" libzstd.a libzstd 2>&3; } 3>&2 2>"$2"' \
-        build "$project/source/lib" "$TMP/cost" >"$TMP/build.log" 2>&1 || fail "the build failed: $(tail -3 "$TMP/build.log")"
+        build "$lib" "$scratch/cost" >"$scratch/build.log" 2>&1 || fail "the build failed: $(tail -3 "$scratch/build.log")"
 }
 
 # What is built; but the archive, which has dates in it.
 sums() {
-    (cd "$project/source/lib" && find . -name "*.o" -o -name "libzstd.so*" -type f | LC_ALL=C sort | xargs sha256sum)
+    (cd "$lib" && find . -name "*.o" -o -name "libzstd.so*" -type f | LC_ALL=C sort | xargs sha256sum)
 }
 
 merged() {
@@ -75,17 +77,32 @@ pair() { # COMMAND THAT BUILDS
         { split(all, cpu, " "); printf "%.3f %.3f %.3f %.3f\n", bare, user + kernel, $1, cpu[1] + cpu[2] }' "$TMP/cost"
 }
 
+# The CPU time of both at the same time, each in a copy of the sources. What else the machine does slows both alike.
+together() { # COMMAND THAT BUILDS
+    local TIMEFORMAT="%U %S"
+    clean
+    rm -rf "$TMP/copy"
+    cp -a "$project/source" "$TMP/copy"
+    (lib=$TMP/copy/lib scratch=$TMP/copy && { time build env; } 2>"$TMP/bare.cpu") &
+    { time "$1"; } 2>"$TMP/profiled.cpu" || exit 1
+    wait
+    awk '{ sum[FILENAME] += $1 + $2 } END { printf "%.3f %.3f\n", sum[ARGV[1]], sum[ARGV[2]] }' "$TMP/bare.cpu" "$TMP/profiled.cpu"
+}
+
 median() { # AWK EXPRESSION FILE
     awk "{ print $1 }" "$2" | sort -n | awk '{ v[NR] = $1 } END { printf "%.3f", v[int((NR + 1) / 2)] }'
 }
 
-for _ in $(seq "${BUILD_PAIRS:-7}"); do
+for _ in $(seq "${BUILD_PAIRS:-5}"); do
     for way in preloaded merged; do
         pair "$way" | tee -a "$TMP/$way.pairs" | sed "s/^/$way, seconds and CPU seconds bare, then profiled: /"
+        together "$way" | tee -a "$TMP/$way.together" | sed "s/^/$way, CPU seconds bare and profiled, at the same time: /"
     done
 done
 for way in preloaded merged; do
     # shellcheck disable=SC2016 # awk's
-    echo "$way: the build takes $(median '$3 / $1' "$TMP/$way.pairs") times as long, and $(median '$4 / $2' "$TMP/$way.pairs") times the CPU time"
+    echo "$way: the build takes $(median '$3 / $1' "$TMP/$way.pairs") times as long," \
+        "and $(median '$4 / $2' "$TMP/$way.pairs") times the CPU time;" \
+        "$(median '$2 / $1' "$TMP/$way.together") times the CPU time at the same time as a bare one"
 done
 exit "$bad"

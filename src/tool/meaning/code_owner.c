@@ -66,6 +66,21 @@ enum code_owner code_owner_of_file(const char *path, bool is_main)
     return is_main || !is_of_system(path) ? OWNER_USER : OWNER_LIBRARY;
 }
 
+/* The JVM's list of compiled code has methods as "void java.lang.Thread.sleep(long)". */
+static bool is_of_java(const char *method)
+{
+    static const char *const packages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+    size_t bytes = strcspn(method, "(");
+    const char *name = method + bytes;
+    while (name > method && name[-1] != ' ')
+        name--;
+    for (size_t i = 0; method[bytes] == '(' && i < sizeof packages / sizeof packages[0]; i++) {
+        if (strncmp(name, packages[i], strlen(packages[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool code_owner_is_of_language(const char *function)
 {
     static const char *const names[] = {
@@ -97,13 +112,15 @@ bool code_owner_is_of_language(const char *function)
         "internal/*",
         "syscall.*",
         "time.Sleep*",
-        /* the JVM's list of compiled code */
+        /* the JVM's list of compiled code, but for methods */
         "Interpreter",
         "call_stub",
         "StubRoutines*",
+        "* Runtime1 stub",
+        "I2C/C2I adapters",
         /* a name without a symbol */
         "[[]*",
         NULL,
     };
-    return matches_one(function, names);
+    return matches_one(function, names) || is_of_java(function);
 }

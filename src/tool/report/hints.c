@@ -54,7 +54,6 @@ struct unnamed {
         uint64_t wall_ns;
     } files[FILES_MAX];
     size_t count;
-    uint64_t code_ns; /* of code that was compiled at run time */
 };
 
 static void add_file(struct unnamed *unnamed, const char *path, uint64_t wall_ns)
@@ -69,19 +68,45 @@ static void add_file(struct unnamed *unnamed, const char *path, uint64_t wall_ns
     unnamed->files[at].wall_ns += wall_ns;
 }
 
-static void add_node(struct unnamed *unnamed, const struct profile *profile, const struct tree_node *node)
+static bool has_name(const struct profile *profile, const struct location *location)
 {
     const struct symbols *symbols = profile->symbols;
-    const struct location *location = tree_location_at(profile->tree, node->location);
     const uint32_t function = symbols->frames[symbols->first_frame[location->index]].function;
-    if (location->pseudo || tree_wall_ns(&node->self) == 0 || symbols->functions[function].is_symbol)
+    return location->pseudo || symbols->functions[function].is_symbol;
+}
+
+static void add_node(struct unnamed *unnamed, const struct profile *profile, const struct tree_node *node)
+{
+    const struct location *location = tree_location_at(profile->tree, node->location);
+    if (!location->module || tree_wall_ns(&node->self) == 0 || has_name(profile, location))
         return;
-    if (!location->module) {
-        unnamed->code_ns += tree_wall_ns(&node->self);
-        return;
-    }
     const struct module *module = arena_at(profile->arena, location->module);
     add_file(unnamed, arena_at(profile->arena, module->path), tree_wall_ns(&node->self));
+}
+
+/* Whether the innermost frame of code that was compiled at run time has no name. */
+static bool is_in_nameless_code(const struct profile *profile, const struct tree_node *node)
+{
+    for (; node->location; node = tree_node(profile->tree, node->parent)) {
+        const struct location *location = tree_location_at(profile->tree, node->location);
+        if (!location->module && !location->pseudo)
+            return !has_name(profile, location);
+    }
+    return false;
+}
+
+static uint64_t time_in_nameless_code(const struct profile *profile)
+{
+    const struct tree *tree = profile->tree;
+    uint64_t wall_ns = 0;
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        for (arena_ref at = tree_next(tree, root, root); at; at = tree_next(tree, root, at)) {
+            const struct tree_node *node = tree_node(tree, at);
+            if (tree_wall_ns(&node->self) > 0 && is_in_nameless_code(profile, node))
+                wall_ns += tree_wall_ns(&node->self);
+        }
+    }
+    return wall_ns;
 }
 
 static void find_unnamed(struct unnamed *unnamed, const struct profile *profile)
@@ -93,21 +118,31 @@ static void find_unnamed(struct unnamed *unnamed, const struct profile *profile)
     }
 }
 
+static uint64_t least_time(const struct report *report)
+{
+    return tree_wall_ns(&report->selected) / LEAST_PARTS + 1;
+}
+
+bool hints_of_code(const struct report *report, const struct profile *profile, char ret[HINT_BYTES])
+{
+    const char *program = main_program(profile), *way = way_to_names(program);
+    if (time_in_nameless_code(profile) < least_time(report))
+        return false;
+    snprintf(ret, HINT_BYTES, "The code that %s compiled has no names: %s.", program,
+             way ? way : "it needs a list /tmp/perf-PID.map, which some runtimes write on demand");
+    return true;
+}
+
 void hints_make(struct hints *hints, const struct report *report, const struct profile *profile)
 {
     struct unnamed unnamed = {.count = 0};
-    const uint64_t least_ns = tree_wall_ns(&report->selected) / LEAST_PARTS + 1;
     char text[HINT_BYTES];
     hints->count = 0;
     find_unnamed(&unnamed, profile);
-    const char *program = main_program(profile), *way = way_to_names(program);
-    if (unnamed.code_ns >= least_ns) {
-        snprintf(text, sizeof text, "The code that %s compiled has no names: %s.", program,
-                 way ? way : "it needs a list /tmp/perf-PID.map, which some runtimes write on demand");
+    if (hints_of_code(report, profile, text))
         add_hint(hints, text);
-    }
     for (size_t i = 0; i < unnamed.count; i++) {
-        if (unnamed.files[i].wall_ns < least_ns)
+        if (unnamed.files[i].wall_ns < least_time(report))
             continue;
         snprintf(text, sizeof text,
                  "Functions of %s have no names: install its debug package (-dbg, -dbgsym), or set "

@@ -8,6 +8,8 @@
 
 #include "report.h"
 
+#include <stdbool.h>
+
 enum { HINTS_MAX = 4, HINT_BYTES = 256 };
 
 struct hints {
@@ -15,7 +17,11 @@ struct hints {
     size_t count;
 };
 
-/* Files without names are mentioned if they have a twentieth of the time that is shown. */
+/* How to get the names of code that was compiled at run time, if a twentieth of the time that is shown was
+ * spent in such code without a name, or in what it called. Returns whether. */
+bool hints_of_code(const struct report *report, const struct profile *profile, char ret[HINT_BYTES]);
+
+/* That, and files without names, if they have a twentieth of the time of their own. */
 void hints_make(struct hints *hints, const struct report *report, const struct profile *profile);
 
 #endif

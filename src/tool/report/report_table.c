@@ -3,6 +3,7 @@
  * columns are left out, from the right.
  */
 #include "report_table.h"
+#include "hints.h"
 #include "report_answer.h"
 #include "short_name.h"
 #include "tool/io/text.h"
@@ -149,7 +150,7 @@ static void put_totals(const struct report_table *table, FILE *stream)
     const uint64_t hidden_ns = table->shows_idle ? 0 : report->waited_ns[WAIT_IDLE];
     const uint64_t shown_ns = tree_wall_ns(&report->selected);
     char text[256], threads[32], wall[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES],
-        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], where[ANSWER_TEXT_BYTES];
+        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], where[ANSWER_TEXT_BYTES], hint[HINT_BYTES];
     text_time(wall, shown_ns + hidden_ns);
     text_time(duration, table->profile->duration_ns);
     threads_text(table->report, threads);
@@ -158,8 +159,11 @@ static void put_totals(const struct report_table *table, FILE *stream)
     put_gaps(table, stream);
     answer_where(table->report, table->shows_idle, where);
     put_line(table, stream, where);
-    if (table->by == REPORT_BY_FUNCTION && table->metric == METRIC_WALL)
+    if (table->by == REPORT_BY_FUNCTION && table->metric == METRIC_WALL) {
         answer_findings(table->report, table->columns, stream);
+        if (hints_of_code(table->report, table->profile, hint))
+            put_line(table, stream, hint);
+    }
     if (!table->is_filtered)
         return;
     text_share(share, shown_ns + hidden_ns, tree_wall_ns(&report->total));
