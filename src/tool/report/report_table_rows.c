@@ -8,7 +8,8 @@ enum {
     SHARE_COLUMNS = REPORT_SHARE_COLUMNS,
     ERROR_COLUMNS = 6,
     WIDE_COLUMNS = 100,
-    NAME_COLUMNS_MIN = REPORT_NAME_COLUMNS_MIN
+    NAME_COLUMNS_MIN = REPORT_NAME_COLUMNS_MIN,
+    TITLE_COLUMNS_MIN = 32 /* "postgres: checkpointer (12345)" */
 };
 
 static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "functions", "lines",     "files",
@@ -25,10 +26,17 @@ static int cell_columns(const struct report_table *table, enum report_metric met
     return CELL_COLUMNS + (has_error(table, metric) ? ERROR_COLUMNS : 0);
 }
 
+/* No thread or process calls another one. */
+static bool has_cum(const struct report_table *table)
+{
+    return table->by != REPORT_BY_THREAD && table->by != REPORT_BY_PROCESS;
+}
+
 /* A narrow table has no bar for CUM. */
 static bool has_cum_error(const struct report_table *table)
 {
-    return has_error(table, table->metric) && (!table->columns || table->columns >= WIDE_COLUMNS);
+    bool is_wide = !table->columns || table->columns >= WIDE_COLUMNS;
+    return is_wide && has_cum(table) && has_error(table, table->metric);
 }
 
 /* The column of what a row waits for, with what stands before it. */
@@ -41,7 +49,8 @@ static int waits_columns(const struct report_table *table)
 /* The columns before the names, with the first so many of the other metrics. */
 static int columns_used(const struct report_table *table, int others)
 {
-    int used = cell_columns(table, table->metric) + CELL_COLUMNS + 2 * SHARE_COLUMNS + 2;
+    int used = cell_columns(table, table->metric) + SHARE_COLUMNS + 2;
+    used += has_cum(table) ? CELL_COLUMNS + SHARE_COLUMNS : 0;
     used += waits_columns(table) + (has_cum_error(table) ? ERROR_COLUMNS : 0);
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
         if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
@@ -55,10 +64,10 @@ static int columns_used(const struct report_table *table, int others)
 /* How many of the other metrics fit. */
 static int others_shown(const struct report_table *table)
 {
-    int shown = -1;
+    int shown = -1, name_columns = has_cum(table) ? NAME_COLUMNS_MIN : TITLE_COLUMNS_MIN;
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         shown += report_shows_metric(table, (enum report_metric)metric);
-    while (table->columns && shown > 0 && table->columns - columns_used(table, shown) < NAME_COLUMNS_MIN)
+    while (table->columns && shown > 0 && table->columns - columns_used(table, shown) < name_columns)
         shown--;
     return shown;
 }
@@ -76,8 +85,10 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
     fputc('\n', stream);
     put_heading(stream, report_heading(table, table->metric), has_error(table, table->metric));
     text_put_number(stream, "%", SHARE_COLUMNS);
-    put_heading(stream, "CUM", has_cum_error(table));
-    text_put_number(stream, "%", SHARE_COLUMNS);
+    if (has_cum(table)) {
+        put_heading(stream, "CUM", has_cum_error(table));
+        text_put_number(stream, "%", SHARE_COLUMNS);
+    }
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
         if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
             continue;
@@ -147,8 +158,10 @@ static void put_row(const struct report_table *table, FILE *stream, const struct
     char waits[ANSWER_TEXT_BYTES];
     put_cell(table, stream, &row->flat, &row->flat_error, table->metric, has_error(table, table->metric));
     put_share_within(table, stream, &row->flat, &row->flat_error);
-    put_cell(table, stream, &row->cum, &row->cum_error, table->metric, has_cum_error(table));
-    put_share_within(table, stream, &row->cum, &row->cum_error);
+    if (has_cum(table)) {
+        put_cell(table, stream, &row->cum, &row->cum_error, table->metric, has_cum_error(table));
+        put_share_within(table, stream, &row->cum, &row->cum_error);
+    }
     for (int metric = 0, left = others; metric < METRIC_COUNT && left > 0; metric++) {
         if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
             continue;

@@ -1,0 +1,244 @@
+#!/bin/bash
+# The first screen of `wallprof top`, 24 lines of 80 columns, names the function that somebody would have to change, and
+# what it waits for. For programs in several languages, each with one planted fault.
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+need g++ go node javac java redis-server redis-cli psql
+wallprof=$BUILD/wallprof
+mkdir "$TMP/work"
+cd "$TMP/work" || exit 1
+
+# COMMAND, whose profile goes to $TMP/NAME.pb.gz
+record() { # NAME COMMAND...
+    WALLPROF_OVERHEAD=off "$wallprof" run --merge -o "$TMP/$1.pb.gz" -- "${@:2}" >"$TMP/$1.out" 2>"$TMP/$1.err" ||
+        complain "$1: status $?: $(tail -3 "$TMP/$1.err")"
+}
+
+screen() { # NAME OPTIONS OF top...
+    COLUMNS=80 "$wallprof" top "${@:2}" "$TMP/$1.pb.gz" | head -n 24 | cut -c 1-80
+}
+
+# The first finding, "  54.1% FUNCTION: PARTS", and the row of that function, are like these.
+expect() { # NAME FUNCTION WORDS KIND
+    local screen finding
+    screen=$(screen "$1")
+    finding=$(grep -m 1 -E '^ +[0-9.]+% ' <<<"$screen")
+    [[ $finding =~ %\ $2.*$3 ]] || complain "$1: the first finding is '$finding', not $2, $3"
+    sed -n '/ FUNCTION$/,$p' <<<"$screen" | grep -E "$4.*$5" >/dev/null || complain "$1: no row of $5 that waits for $4"
+    echo "$1: $finding"
+}
+
+# ---- C++: a mutex that is held while the journal is written ----
+
+cat >ledger.cc <<'END'
+#include <mutex>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <unistd.h>
+#include <vector>
+
+template <typename Entry, typename = std::enable_if_t<std::is_copy_constructible_v<Entry>>> class Journal {
+    std::mutex mutex;
+    std::vector<Entry> entries;
+
+  public:
+    __attribute__((noinline)) void append(Entry const &entry)
+    {
+        std::lock_guard<std::mutex> guard(mutex);
+        entries.push_back(entry);
+        usleep(2000);
+    }
+};
+
+int main()
+{
+    Journal<std::pair<std::string, long>> journal;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++)
+        threads.emplace_back([&] { for (int j = 0; j < 250; j++) journal.append({"deposit", j}); });
+    for (std::thread &thread : threads)
+        thread.join();
+}
+END
+g++ -std=c++17 -O1 -g -pthread -o ledger ledger.cc || fail 'ledger.cc is not compiled'
+record ledger ./ledger
+expect ledger 'Journal.*append' 'waiting for a lock' lock append
+
+# ---- a shell that only waits ----
+
+record shell sh -c "'$TARGETS/target_answers' mutex; true"
+expect shell planted_mutex 'waiting for a lock' lock planted_mutex
+
+# ---- node: a report that is made anew for each request ----
+
+cat >server.js <<'END'
+const http = require('http');
+
+const rows = Array.from({length: 500}, (_, i) => (i * 7919) % 2000);
+function buildReport(rounds) {
+    let sum = 0;
+    for (let round = 0; round < rounds; round++)
+        for (let i = 0; i < rows.length; i++)
+            for (let j = i; j < rows.length; j++)
+                sum = (sum * 31 + rows[i] * rows[j]) % 1000003;
+    return String(sum);
+}
+
+const server = http.createServer((request, response) => response.end(buildReport(4)));
+let left = 400;
+function ask() {
+    if (left-- === 0)
+        return server.close();
+    http.get({port: server.address().port, agent: false}, response => {
+        response.resume();
+        response.on('end', ask);
+    });
+}
+server.listen(0, '127.0.0.1', ask);
+END
+record node node --perf-basic-prof --interpreted-frames-native-stack server.js
+expect node buildReport 'running|waiting for a CPU' '' 'buildReport server.js:4'
+record nameless-node node server.js
+screen nameless-node | grep -e '--perf-basic-prof' >/dev/null || complain 'node: its flag is not named'
+
+# ---- Java: a monitor that is held during a call. (Below C2's stub for that the caller's frame is not found.) ----
+
+cat >Service.java <<'END'
+public class Service {
+    static final Object account = new Object();
+    static long balance;
+
+    static void transferFunds() throws InterruptedException {
+        synchronized (account) {
+            Thread.sleep(1);
+            balance++;
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Thread[] threads = new Thread[4];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = new Thread(() -> {
+                try {
+                    for (int j = 0; j < 1000; j++)
+                        transferFunds();
+                } catch (InterruptedException e) {
+                }
+            });
+            threads[i].start();
+        }
+        for (Thread thread : threads)
+            thread.join();
+    }
+}
+END
+javac Service.java || fail 'Service.java is not compiled'
+record java java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -Xcomp \
+    -XX:TieredStopAtLevel=1 -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Service::* \
+    -XX:CompileCommand=dontinline,Service::transferFunds Service
+expect java '.*Service.transferFunds' 'waiting for a lock' lock 'Service.transferFunds'
+record nameless-java java Service
+screen nameless-java | grep -e 'DumpPerfMapAtExit' >/dev/null || complain 'Java: its flag is not named'
+
+# ---- PostgreSQL: a row that all clients change ----
+
+record_postgres() {
+    local programs
+    programs=$(dirname "$(readlink -f "$(type -P postgres || echo /usr/lib/postgresql/*/bin/postgres)")")
+    local run=()
+    [ "$(id -u)" -ne 0 ] || run=(setpriv --reuid postgres --regid postgres --clear-groups)
+    mkdir "$TMP/pg"
+    [ "$(id -u)" -ne 0 ] || { chmod 755 "$TMP" && chown postgres "$TMP/pg"; }
+    "${run[@]}" "$programs/initdb" -D "$TMP/pg/data" -A trust -U postgres >/dev/null || fail 'initdb failed'
+    WALLPROF_OVERHEAD=off HOME=$TMP/pg "${run[@]}" "$wallprof" run --merge -o "$TMP/pg/postgres.pb.gz" -- \
+        "$programs/postgres" -D "$TMP/pg/data" -k "$TMP/pg" -c listen_addresses= >"$TMP/pg/log" 2>&1 &
+    local server=$! sql=(psql -q -h "$TMP/pg" -U postgres)
+    until "${sql[@]}" -c 'select 1' >/dev/null 2>&1; do
+        kill -0 "$server" || fail "PostgreSQL has ended: $(tail -3 "$TMP/pg/log")"
+        sleep 0.1
+    done
+    "${sql[@]}" -c 'create table account(id int primary key, v int); insert into account values (1, 0)'
+    local clients=()
+    for _ in 1 2 3; do
+        for _ in $(seq 10); do
+            echo 'begin; update account set v = v + 1 where id = 1; select pg_sleep(0.05); commit;'
+        done | "${sql[@]}" >/dev/null &
+        clients+=($!)
+    done
+    wait "${clients[@]}"
+    "${run[@]}" "$programs/pg_ctl" -D "$TMP/pg/data" stop -m fast >/dev/null
+    wait "$server"
+    cp "$TMP/pg/postgres.pb.gz" "$TMP" || fail "no profile: $(tail -3 "$TMP/pg/log")"
+}
+record_postgres
+expect postgres 'heap_lock_tuple|heap_update|LockTuple|standard_ExecutorRun' 'waiting for a lock' lock 'heap_lock_tuple|heap_update'
+screen postgres --by process --idle | grep -E 'postgres: .*(walwriter|checkpointer)' >/dev/null || complain 'PostgreSQL: its processes have no titles'
+
+# ---- Go: a mutex ----
+
+cat >transfer.go <<'END'
+package main
+
+import "sync"
+
+var account sync.Mutex
+var balance int
+
+//go:noinline
+func transferFunds() {
+	account.Lock()
+	for i := 0; i < 1000000; i++ {
+		balance = (balance*31 + i) % 1000003
+	}
+	account.Unlock()
+}
+
+func main() {
+	var all sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		all.Add(1)
+		go func() {
+			for j := 0; j < 250; j++ {
+				transferFunds()
+			}
+			all.Done()
+		}()
+	}
+	all.Wait()
+}
+END
+HOME=$TMP GOCACHE=$TMP/gocache GO111MODULE=off CGO_ENABLED=1 go build -o transfer -ldflags=-linkmode=external transfer.go ||
+    leave_out 'Go' 'it cannot be linked with the C library'
+if [ -x transfer ]; then
+    record go ./transfer
+    expect go '.*main.transferFunds' 'running|waiting for a CPU' '' 'main.transferFunds'
+fi
+
+# ---- redis: a script that scans ----
+
+record_redis() {
+    local socket=$TMP/redis.sock
+    WALLPROF_OVERHEAD=off "$wallprof" run --merge -o "$TMP/redis.pb.gz" -- redis-server --port 0 --unixsocket "$socket" --save '' \
+        >"$TMP/redis.out" 2>&1 &
+    local server=$!
+    until [ "$(redis-cli -s "$socket" ping 2>/dev/null)" = PONG ]; do
+        kill -0 "$server" || fail "redis has ended: $(tail -3 "$TMP/redis.out")"
+        sleep 0.1
+    done
+    redis-cli -s "$socket" eval 'for i = 1, 20000 do redis.call("set", "key" .. i, i) end' 0 >/dev/null
+    for _ in $(seq 200); do
+        echo 'keys *1*2*3*4*5*6*7*'
+    done | redis-cli -s "$socket" >/dev/null
+    redis-cli -s "$socket" shutdown nosave
+    wait "$server"
+}
+record_redis
+expect redis 'stringmatchlen|keysCommand|dictNext' 'running|waiting for a CPU' '' 'keysCommand|stringmatch'
+
+# ---- a compiler, and what it starts ----
+
+record gcc gcc -O2 -D_GNU_SOURCE -I"$ROOT/src" -c -o tool.o "$ROOT/src/tool/read/store_mend.c"
+screen gcc --by process | grep 'cc1 .*store_mend' >/dev/null || complain 'gcc: the file that is compiled is not named'
+
+exit "${bad:-0}"
