@@ -189,7 +189,8 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
                                     .stat = &thread->stat,
                                     .memory = &thread->remote,
                                     .labels_at = &thread->annotations.labels,
-                                    .is_silent = thread->observe.is_silent};
+                                    .is_silent = thread->observe.is_silent,
+                                    .may_run = thread->fold.was_running || !thread->fold.first};
     struct remote_sample sample;
     enum remote_result result = remote_sample(&observer->remote, &subject, &sample);
     *ret_cpu_ns = sample.cpu_ns;

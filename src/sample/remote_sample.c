@@ -137,6 +137,15 @@ static void refer_to(struct remote_memory *memory, const struct thread_stat_runs
     memory->trusted = 0;
 }
 
+/* A thread that runs goes on meanwhile: the less is read before its request, the better does that find it
+ * where it was. */
+static bool is_still_running(struct thread_stats *stats, const struct remote_thread *thread)
+{
+    struct thread_stat_call call;
+    return thread->may_run &&
+           thread_stat_call(stats, thread->stat, thread->tid, &call) == THREAD_STAT_RUNNING;
+}
+
 /* Run count, registers, walk, run count: what was seen is valid if the run count is the same. */
 static enum remote_result sample_by_runs(struct remote_sampler *sampler, const struct remote_thread *thread,
                                          struct remote_sample *ret)
@@ -150,6 +159,11 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
                                    .copy = &sampler->copy,
                                    .addresses = sampler->addresses,
                                    .capacity = sampler->capacity};
+    if (is_still_running(stats, thread)) {
+        memory->is_reference = false;
+        ret->is_runnable = true;
+        return REMOTE_SIGNAL;
+    }
     enum thread_stat_state state = thread_stat_runs(stats, thread->stat, thread->tid, &before);
     for (int i = 0; i < TRIES && state == THREAD_STAT_KNOWN; i++, before = after) {
         ret->cpu_ns = before.cpu_ns;
@@ -184,6 +198,7 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
     if (has_same_clock(thread->tid, thread->stat, thread->memory))
         return REMOTE_UNCHANGED;
     ret->cpu_ns = 0;
+    ret->delay_ns = FOLD_NO_DELAY;
     enum remote_result result = sample_by_runs(sampler, thread, ret);
     thread_stat_let_go(&sampler->stats);
     return result;

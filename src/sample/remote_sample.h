@@ -51,10 +51,10 @@ enum remote_result {
 
 struct remote_sample {
     /* Of UNCHANGED and WALKED: its CPU clock. Of SIGNAL: its CPU clock when the kernel last updated it, 0
-     * when that cannot be read. */
+     * when that was not read. */
     uint64_t cpu_ns;
     bool is_runnable;  /* of SIGNAL: it was not blocked, so where it seems to be it waits for a CPU */
-    uint64_t delay_ns; /* how long it has waited for a CPU; FOLD_NO_DELAY when that cannot be read */
+    uint64_t delay_ns; /* how long it has waited for a CPU; FOLD_NO_DELAY when that was not read */
     /* Of WALKED: */
     const uint64_t *addresses; /* as sig_unwind's; valid until the next sample */
     uint32_t depth;
@@ -85,6 +85,7 @@ struct remote_thread {
     struct remote_memory *memory;
     const uint32_t *labels_at; /* atomic: where it keeps the number of its label stack, or NULL */
     bool is_silent;            /* it does not reply to signals: a stack that ends early is better than none */
+    bool may_run; /* it was running when it was seen last, or was not seen yet: one look suffices for that */
 };
 
 enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,

@@ -2,6 +2,7 @@
 /* test: not-emulated */
 #include "lib/unit.h"
 #include "lib/arch.h"
+#include "account/fold.h"
 #include "base/arena.h"
 #include "sample/remote_sample.h"
 #include "base/clock.h"
@@ -39,7 +40,7 @@ struct subject {
     _Atomic bool spins;
     struct thread_stat stat;
     struct remote_memory memory;
-    bool is_silent;
+    bool is_silent, may_run;
 };
 
 /* The C library's own functions for these calls may keep registers where they can be found. */
@@ -148,7 +149,8 @@ static enum remote_result take_sample(struct subject *subject, struct remote_sam
     struct remote_thread thread = {.tid = subject->tid,
                                    .stat = &subject->stat,
                                    .memory = &subject->memory,
-                                   .is_silent = subject->is_silent};
+                                   .is_silent = subject->is_silent,
+                                   .may_run = subject->may_run};
     return remote_sample(&sampler, &thread, ret);
 }
 
@@ -222,6 +224,12 @@ static void who_runs_needs_a_request(void **state)
         usleep(100);
     for (int i = 0; i < ROUNDS; i++)
         assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
+    assert_int_not_equal(seen.delay_ns, FOLD_NO_DELAY);
+    subject.may_run = true; /* then less is read */
+    assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
+    assert_true(seen.is_runnable);
+    assert_int_equal(seen.cpu_ns, 0);
+    assert_int_equal(seen.delay_ns, FOLD_NO_DELAY);
     subject.spins = false;
     settle(&subject);
     assert_int_equal(take_sample(&subject, &seen), REMOTE_WALKED);
@@ -301,7 +309,9 @@ static void without_proc_everybody_gets_a_request(void **state)
     struct thread_stats stats = sampler.stats;
     begin(&subject, wait_deep, false);
     thread_stats_init(&sampler.stats, -1, true);
+    memset(&seen, 0, sizeof seen);
     assert_int_equal(take_sample(&subject, &seen), REMOTE_SIGNAL);
+    assert_int_equal(seen.delay_ns, FOLD_NO_DELAY);
     sampler.stats = stats;
     end(&subject);
 }
