@@ -1,4 +1,5 @@
 #include "short_lives.h"
+#include "passed.h"
 #include "scale.h"
 #include "settle_claims.h"
 #include "thread_records.h"
@@ -12,9 +13,12 @@ struct life {
 /* Lives of one name. */
 struct name {
     uint64_t hash;
-    struct life *lives; /* NULL: none */
+    struct life *seen, *unseen; /* by a sample or not */
     struct values claimed, life;
 };
+
+/* What a life has that no sample has seen, so that its thread appears. The others pay for it. */
+enum { TOKEN_NS = 1 };
 
 /* Names are found by their hash, with linear probing: there are more places than lives. */
 struct name_table {
@@ -40,56 +44,90 @@ static uint32_t count_short(const struct tree *tree, arena_ref newest)
     return count;
 }
 
+static bool is_taken(const struct name *name)
+{
+    return name->seen || name->unseen;
+}
+
 static struct name *name_of(const struct name_table *table, const struct thread_record *record)
 {
     char name[THREAD_NAME_BYTES];
     thread_records_name_without_numbers(record->name, name);
     uint64_t hash = hash_bytes(hash_of_nothing, name, sizeof name);
     uint64_t at = hash ^ hash >> 32;
-    while (table->names[at & table->mask].lives && table->names[at & table->mask].hash != hash)
+    while (is_taken(&table->names[at & table->mask]) && table->names[at & table->mask].hash != hash)
         at++;
     table->names[at & table->mask].hash = hash;
     return &table->names[at & table->mask];
 }
 
-static void add_life(struct name *name, const struct tree *tree, struct life *life)
+static struct values *unsampled_of(struct tree *tree, const struct life *life)
 {
-    const struct claims_sums sums = claims_sum(tree, life->root.root, 0);
-    life->next = name->lives;
-    life->root.next = name->lives ? &name->lives->root : NULL;
-    name->lives = life;
-    tree_add_values(&name->claimed, &sums.claimed);
+    return &tree_node(tree, tree_pseudo_child(tree, life->root.root, PSEUDO_UNSAMPLED))->self;
+}
+
+/* One that was not seen had a token after an earlier call. */
+static void add_life(struct name *name, struct tree *tree, struct life *life)
+{
+    const struct values claimed = claims_sum(tree, life->root.root, 0).claimed;
+    const bool is_unseen = claimed.samples == 0 && tree_wall_ns(&claimed) <= TOKEN_NS;
+    struct life **lives = is_unseen ? &name->unseen : &name->seen;
+    life->next = *lives;
+    life->root.next = *lives ? &(*lives)->root : NULL;
+    *lives = life;
     tree_add_values(&name->life, &life->record->unsettled);
+    if (is_unseen)
+        *unsampled_of(tree, life) = (struct values){0};
+    else
+        tree_add_values(&name->claimed, &claimed);
 }
 
 /* Parts that no sample has claimed go to each life's [unsampled], by its length. */
-static void give_unsampled(struct tree *tree, const struct name *name, const struct values *left)
+static void give_unsampled(struct tree *tree, const struct life *lives, const struct values *left)
 {
-    const uint64_t wall_ns = tree_wall_ns(&name->life);
+    uint64_t wall_ns = 0;
+    for (const struct life *life = lives; life; life = life->next)
+        wall_ns += tree_wall_ns(&life->record->unsettled);
     struct scale cpu = {wall_ns, left->cpu_ns, 0}, rundelay = {wall_ns, left->rundelay_ns, 0},
                  blocked = {wall_ns, left->blocked_ns, 0};
-    for (const struct life *life = name->lives; life; life = life->next) {
+    for (const struct life *life = lives; life; life = life->next) {
         const uint64_t life_ns = tree_wall_ns(&life->record->unsettled);
         const struct values part = {.cpu_ns = scale(&cpu, life_ns),
                                     .rundelay_ns = scale(&rundelay, life_ns),
                                     .blocked_ns = scale(&blocked, life_ns)};
-        arena_ref node = tree_pseudo_child(tree, life->root.root, PSEUDO_UNSAMPLED);
-        tree_add_values(&tree_node(tree, node)->self, &part);
+        tree_add_values(unsampled_of(tree, life), &part);
+    }
+}
+
+/* Takes the tokens of lives that nobody saw out of what all lives have together. */
+static void give_tokens(struct tree *tree, struct name *name)
+{
+    for (const struct life *life = name->unseen; life; life = life->next) {
+        const struct values *own = &life->record->unsettled;
+        const struct values token = {.cpu_ns = own->blocked_ns > 0 ? 0
+                                               : own->cpu_ns > 0   ? TOKEN_NS
+                                                                   : 0,
+                                     .blocked_ns = own->blocked_ns > 0 ? TOKEN_NS : 0};
+        *unsampled_of(tree, life) = token;
+        name->life = values_less(&name->life, &token);
     }
 }
 
 static void settle_name(struct tree *tree, struct name *name, bool knows_delay)
 {
-    struct values left = name->life;
-    if (tree_has_weight(&name->claimed)) {
-        claims_fit(tree, &name->lives->root, &name->claimed, &name->life);
-        left = settle_claims(tree, &name->lives->root, &name->claimed, &name->life, knows_delay).left;
+    if (!tree_has_weight(&name->claimed)) {
+        give_unsampled(tree, name->unseen, &name->life);
+        return;
     }
+    give_tokens(tree, name);
+    claims_fit(tree, &name->seen->root, &name->claimed, &name->life);
+    const struct values left =
+        settle_claims(tree, &name->seen->root, &name->claimed, &name->life, knows_delay).left;
     if (tree_has_weight(&left))
-        give_unsampled(tree, name, &left);
+        give_unsampled(tree, name->seen, &left);
 }
 
-static void gather_lives(const struct name_table *table, const struct tree *tree, arena_ref newest,
+static void gather_lives(const struct name_table *table, struct tree *tree, arena_ref newest,
                          struct life *lives)
 {
     for (arena_ref ref = newest; ref; ref = record_at(tree, ref)->next) {
@@ -116,7 +154,7 @@ void short_lives_settle(struct tree *tree, arena_ref newest, bool knows_delay)
     if (lives && table.names) {
         gather_lives(&table, tree, newest, lives);
         for (uint64_t i = 0; i <= table.mask; i++) {
-            if (table.names[i].lives)
+            if (is_taken(&table.names[i]))
                 settle_name(tree, &table.names[i], knows_delay);
         }
     }

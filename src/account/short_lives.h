@@ -14,7 +14,8 @@
  * threads end. Lives of one name are settled together: their claims are scaled to what all their clocks say
  * together. (A ratio estimator: its bias is of the order of 1 / n for n samples of a name.) So the sums of a
  * name are exact, and a single thread's are not. Names that differ in numbers only are one: "worker-7".
- * Only if no sample has seen any of them, their time is [unsampled].
+ * A life that no sample has seen has a nanosecond of [unsampled], so that its thread appears. Only if no
+ * sample has seen any life of a name, all their time is [unsampled].
  *
  * Which lives. A life of 100 periods or more (FOLD_SHORT_PERIODS) is settled alone: at most a hundredth of it
  * is [unsampled] at its end. Its sums are its own. So are those of the threads that are there at the end of

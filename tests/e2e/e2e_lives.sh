@@ -24,13 +24,13 @@ judge() { # NAME
         }' "$TMP/$1.truth" "$TMP/$1.functions" || complain "$1: not its truth"
 }
 
-# All lives together, and what is outside of what they measure themselves.
-judge_sums() { # NAME FILE PART OF THEM THAT IS THERE
-    read_pprof threads "$2" | awk -v part="$3" -v lives="$(awk '$1 == "lives" { print $2 }' "$TMP/$1.truth")" '
-        $2 == "brief" { wall += $6; cpu += $4; offcpu += $5 }
+# All lives together, and what is outside of what they measure themselves. Each thread appears.
+judge_sums() { # NAME FILE COUNT PART OF THEM THAT IS THERE
+    read_pprof threads "$2" | awk -v count="$3" -v part="$4" -v lives="$(awk '$1 == "lives" { print $2 }' "$TMP/$1.truth")" '
+        $2 == "brief" { wall += $6; cpu += $4; offcpu += $5; threads++ }
         END {
-            printf "%.6f s, truth %.6f s\n", wall / 1e9, lives / 1e9
-            exit !(wall >= part * lives && cpu + offcpu == wall)
+            printf "%d threads, %.6f s, truth %.6f s\n", threads, wall / 1e9, lives / 1e9
+            exit !(threads >= part * count && threads <= count && wall >= part * lives && cpu + offcpu == wall)
         }' || complain "$1: its time is not conserved"
 }
 
@@ -44,7 +44,7 @@ lives() { # NAME ARGUMENTS OF target_lives...
     (check_profile "$file") || complain "$name: its profile is not good"
     read_pprof functions "$file" >"$TMP/$name.functions"
     judge "$name"
-    judge_sums "$name" "$file" 1
+    judge_sums "$name" "$file" "$1" 1
 }
 
 # What a killed process has left is settled by the tool.
@@ -60,7 +60,7 @@ killed() { # NAME ARGUMENTS OF target_lives...
     (check_profile "$TMP/$name.pb.gz") || complain "$name: its profile is not good"
     read_pprof functions "$TMP/$name.pb.gz" >"$TMP/$name.functions"
     judge "$name"
-    judge_sums "$name" "$TMP/$name.pb.gz" 0.5 # those that ended after the last tick are missing
+    judge_sums "$name" "$TMP/$name.pb.gz" "$1" 0.5 # those that ended after the last tick are missing
 }
 
 lives one-ms 6000 8 1000 asleep
