@@ -23,6 +23,11 @@ first = json.loads(text)["findings"][0]
 print(first["function"] + ":", first["why"])'
 }
 
+# For comparison: the first row of pprof.
+first_of_pprof() { # FILE
+    run_pprof -top -sample_index=wall "$1" 2>/dev/null | awk '/flat%/ { getline; $1 = $2 = $3 = $4 = $5 = ""; sub(/^ +/, ""); print; exit }'
+}
+
 # A wait for processes is a finding only where nothing else is, so there the first row tells.
 check_answer() { # KIND
     local found explained
@@ -38,7 +43,7 @@ check_answer() { # KIND
     fi
     run_tool callers "planted_$1" "$TMP/$1.pb.gz" | grep -E '^ +[0-9.]+% .* handle$' >/dev/null || complain "$1: handle does not call it"
     grep -q 'idle (hidden)' "$TMP/$1.top" || complain "$1: nothing is idle"
-    echo "$1: $found"
+    echo "$1: $found (pprof -top: $(first_of_pprof "$TMP/$1.pb.gz"))"
 }
 
 run_tool() { "$BUILD/wallprof" "$@"; }
