@@ -27,8 +27,7 @@ static bool is_rarely_seen(const struct values *life, const struct values *claim
            are_fewer(claimed->cpu_ns, life, claimed->samples, 3 * CLAIMS_EXPECTED);
 }
 
-/* Time in a gap is not claimed by anybody: it is known (gaps.h). */
-static bool is_known(const struct tree *tree, arena_ref node)
+bool claims_are_known(const struct tree *tree, arena_ref node)
 {
     arena_ref location = tree_node(tree, node)->location;
     uint32_t pseudo = location ? tree_location_at(tree, location)->pseudo : 0;
@@ -58,7 +57,7 @@ static struct claimed_node next_claimed(const struct claimed_trees *trees, struc
         at.node = tree_next(trees->tree, at.root->root, at.node);
         if (!at.node && at.root->next)
             at = (struct claimed_node){at.root->next, at.root->next->root};
-    } while (at.node && is_known(trees->tree, at.node));
+    } while (at.node && claims_are_known(trees->tree, at.node));
     return at;
 }
 
@@ -86,7 +85,8 @@ struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref
     struct claims_sums sums = {0};
     for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
         if (node != rest)
-            tree_add_values(is_known(tree, node) ? &sums.known : &sums.claimed, &tree_node(tree, node)->self);
+            tree_add_values(claims_are_known(tree, node) ? &sums.known : &sums.claimed,
+                            &tree_node(tree, node)->self);
     }
     return sums;
 }

@@ -59,6 +59,7 @@ struct claims_root {
 struct claims_sums {
     struct values claimed, known;
 };
+bool claims_are_known(const struct tree *tree, arena_ref node);
 struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref rest);
 
 /*

@@ -12,10 +12,12 @@
  *
  * The sums. One life is claimed too much, and another not at all. So their claims stay as they are when the
  * threads end. Lives of one name are settled together: their claims are scaled to what all their clocks say
- * together. (A ratio estimator: its bias is of the order of 1 / n for n samples of a name.) So the sums of a
- * name are exact, and a single thread's are not. Names that differ in numbers only are one: "worker-7".
- * A life that no sample has seen has a nanosecond of [unsampled], so that its thread appears. Only if no
- * sample has seen any life of a name, all their time is [unsampled].
+ * together. (A ratio estimator: its bias is of the order of 1 / n for n samples of a name.) Then each life
+ * gives what it has too much to those that have too little, below the same stacks. So each thread has its own
+ * length and CPU time; what it did is in part what samples saw others do that have its name. (Hot-deck
+ * imputation: Andridge, Little, "A review of hot deck imputation for survey non-response", Int. Stat. Review
+ * 78, 2010.) Names that differ in numbers only are one: "worker-7". Only if no sample has seen any life of a
+ * name, their time is [unsampled].
  *
  * Which lives. A life of 100 periods or more (FOLD_SHORT_PERIODS) is settled alone: at most a hundredth of it
  * is [unsampled] at its end. Its sums are its own. So are those of the threads that are there at the end of

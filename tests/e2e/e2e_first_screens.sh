@@ -18,14 +18,15 @@ screen() { # NAME OPTIONS OF top...
     COLUMNS=80 "$wallprof" top "${@:2}" "$TMP/$1.pb.gz" | head -n 24 | cut -c 1-80
 }
 
-# The first finding, "  54.1% FUNCTION: PARTS", and the row of that function, are like these.
-expect() { # NAME FUNCTION WORDS KIND
-    local screen finding
+# One of the findings, "  54.1% FUNCTION: PARTS", and the row of that function, are like these. It is the first one on a
+# machine that has a CPU for who waits for one.
+expect() { # NAME FUNCTION WORDS KIND ROW
+    local screen findings
     screen=$(screen "$1")
-    finding=$(grep -m 1 -E '^ +[0-9.]+% ' <<<"$screen")
-    [[ $finding =~ %\ $2.*$3 ]] || complain "$1: the first finding is '$finding', not $2, $3"
-    sed -n '/ FUNCTION$/,$p' <<<"$screen" | grep -E "$4.*$5" >/dev/null || complain "$1: no row of $5 that waits for $4"
-    echo "$1: $finding"
+    findings=$(grep -a -E '^ +[0-9.]+% ' <<<"$screen")
+    grep -a -E "% $2.*($3)" <<<"$findings" >/dev/null || complain "$1: the findings are '$findings', not $2, $3"
+    sed -n '/ FUNCTION$/,$p' <<<"$screen" | grep -a -E "$4.*($5)" >/dev/null || complain "$1: no row of $5 that waits for $4"
+    echo "$1: $findings"
 }
 
 # ---- C++: a mutex that is held while the journal is written ----
@@ -100,7 +101,7 @@ END
 record node node --perf-basic-prof --interpreted-frames-native-stack server.js
 expect node buildReport 'running|waiting for a CPU' '' 'buildReport server.js:4'
 record nameless-node node server.js
-screen nameless-node | grep -e '--perf-basic-prof' >/dev/null || complain 'node: its flag is not named'
+screen nameless-node | grep -a -e '--perf-basic-prof' >/dev/null || complain 'node: its flag is not named'
 
 # ---- Java: a monitor that is held during a call. (Below C2's stub for that the caller's frame is not found.) ----
 
@@ -139,7 +140,7 @@ record java java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+D
     -XX:CompileCommand=dontinline,Service::transferFunds Service
 expect java '.*Service.transferFunds' 'waiting for a lock' lock 'Service.transferFunds'
 record nameless-java java Service
-screen nameless-java | grep -e 'DumpPerfMapAtExit' >/dev/null || complain 'Java: its flag is not named'
+screen nameless-java | grep -a -e 'DumpPerfMapAtExit' >/dev/null || complain 'Java: its flag is not named'
 
 # ---- PostgreSQL: a row that all clients change ----
 
@@ -172,8 +173,8 @@ record_postgres() {
     cp "$TMP/pg/postgres.pb.gz" "$TMP" || fail "no profile: $(tail -3 "$TMP/pg/log")"
 }
 record_postgres
-expect postgres 'heap_lock_tuple|heap_update|LockTuple|standard_ExecutorRun' 'waiting for a lock' lock 'heap_lock_tuple|heap_update'
-screen postgres --by process --idle | grep -E 'postgres: .*(walwriter|checkpointer)' >/dev/null || complain 'PostgreSQL: its processes have no titles'
+expect postgres '(heap_lock_tuple|heap_update|LockTuple|standard_ExecutorRun)' 'waiting for a lock' lock 'heap_lock_tuple|heap_update'
+screen postgres --by process --idle | grep -a -E 'postgres: .*(walwriter|checkpointer)' >/dev/null || complain 'PostgreSQL: its processes have no titles'
 
 # ---- Go: a mutex ----
 
@@ -234,11 +235,11 @@ record_redis() {
     wait "$server"
 }
 record_redis
-expect redis 'stringmatchlen|keysCommand|dictNext' 'running|waiting for a CPU' '' 'keysCommand|stringmatch'
+expect redis '(stringmatchlen|keysCommand|dictNext)' 'running|waiting for a CPU' '' 'keysCommand|stringmatch'
 
 # ---- a compiler, and what it starts ----
 
 record gcc gcc -O2 -D_GNU_SOURCE -I"$ROOT/src" -c -o tool.o "$ROOT/src/tool/read/store_mend.c"
-screen gcc --by process | grep 'cc1 .*store_mend' >/dev/null || complain 'gcc: the file that is compiled is not named'
+screen gcc --by process | grep -a 'cc1 .*store_mend' >/dev/null || complain 'gcc: the file that is compiled is not named'
 
 exit "${bad:-0}"
