@@ -101,6 +101,20 @@ static bool is_free_to_merge(const struct slice *slice, const struct thread_reco
 
 /* ---- into which ---- */
 
+/* With each of its numbers as '#'. */
+static void name_without_numbers(const char name[THREAD_NAME_BYTES], char ret[THREAD_NAME_BYTES])
+{
+    size_t length = 0;
+    memset(ret, 0, THREAD_NAME_BYTES);
+    for (size_t i = 0; i < THREAD_NAME_BYTES - 1 && name[i]; i++) {
+        bool is_number = name[i] >= '0' && name[i] <= '9';
+        if (!is_number)
+            ret[length++] = name[i];
+        else if (length == 0 || ret[length - 1] != '#')
+            ret[length++] = '#';
+    }
+}
+
 /* The name that a thread has when it was merged, padded with zeros. */
 static void merged_name(enum merge_ended_need need, const struct thread_record *record,
                         char ret[THREAD_NAME_BYTES])
@@ -109,7 +123,7 @@ static void merged_name(enum merge_ended_need need, const struct thread_record *
     const char *from = need == MERGE_ALL ? any : record->name;
     memcpy(ret, from, THREAD_NAME_BYTES);
     if (need == MERGE_BY_NAME_WITHOUT_NUMBERS)
-        thread_records_name_without_numbers(from, ret);
+        name_without_numbers(from, ret);
 }
 
 /* The claims of short lives are not settled yet (short_lives.h): they stay apart from others. */

@@ -4,6 +4,8 @@
 #include "settle_claims.h"
 #include "thread_records.h"
 
+#include <string.h>
+
 enum { STACK_DEPTH_MAX = 4096 };
 
 struct life {
@@ -46,9 +48,7 @@ static uint32_t count_short(const struct tree *tree, arena_ref newest)
 
 static struct name *name_of(const struct name_table *table, const struct thread_record *record)
 {
-    char name[THREAD_NAME_BYTES];
-    thread_records_name_without_numbers(record->name, name);
-    uint64_t hash = hash_bytes(hash_of_nothing, name, sizeof name);
+    uint64_t hash = hash_bytes(hash_of_nothing, record->name, strnlen(record->name, THREAD_NAME_BYTES));
     uint64_t at = hash ^ hash >> 32;
     while (table->names[at & table->mask].lives && table->names[at & table->mask].hash != hash)
         at++;

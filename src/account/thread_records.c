@@ -58,16 +58,3 @@ uint32_t thread_records_new_numbers(const struct thread_records *records, uint32
 {
     return count > records->spare_count ? count - records->spare_count : 0;
 }
-
-void thread_records_name_without_numbers(const char name[THREAD_NAME_BYTES], char ret[THREAD_NAME_BYTES])
-{
-    size_t length = 0;
-    memset(ret, 0, THREAD_NAME_BYTES);
-    for (size_t i = 0; i < THREAD_NAME_BYTES - 1 && name[i]; i++) {
-        bool is_number = name[i] >= '0' && name[i] <= '9';
-        if (!is_number)
-            ret[length++] = name[i];
-        else if (length == 0 || ret[length - 1] != '#')
-            ret[length++] = '#';
-    }
-}

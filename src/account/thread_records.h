@@ -35,9 +35,6 @@ void thread_records_end(struct thread_records *records, struct thread_record *re
 /* Takes the record after `newer` out of the list. It serves again. */
 void thread_records_give_back(struct thread_records *records, const struct arena *arena, arena_ref newer);
 
-/* A name with each of its numbers as '#', padded with zeros. */
-void thread_records_name_without_numbers(const char name[THREAD_NAME_BYTES], char ret[THREAD_NAME_BYTES]);
-
 /* How many threads there have been. */
 static inline uint64_t thread_records_seen(const struct thread_records *records)
 {

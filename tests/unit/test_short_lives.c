@@ -453,10 +453,10 @@ static const struct values nothing;
 static void lives_of_a_name_are_settled_together(void **state)
 {
     struct fixture *fixture = *state;
-    arena_ref other = add(fixture, "w1", NULL, nothing, running(0, 3));
-    arena_ref seen = add(fixture, "w2", "ab", running(1, 10), running(0, 4));
-    arena_ref last = add(fixture, "w33", "ac", running(1, 10), running(0, 5));
-    arena_ref apart = add(fixture, "v1", "ab", running(1, 10), running(0, 7));
+    arena_ref other = add(fixture, "w", NULL, nothing, running(0, 3));
+    arena_ref seen = add(fixture, "w", "ab", running(1, 10), running(0, 4));
+    arena_ref last = add(fixture, "w", "ac", running(1, 10), running(0, 5));
+    arena_ref apart = add(fixture, "w1", "ab", running(1, 10), running(0, 7));
     for (int again = 0; again < 2; again++) {
         settle(fixture, true);
         assert_at(fixture, seen, "ab", running(1, 4));
