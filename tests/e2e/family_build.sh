@@ -84,7 +84,7 @@ together() { # COMMAND THAT BUILDS
     rm -rf "$TMP/copy"
     cp -a "$project/source" "$TMP/copy"
     (lib=$TMP/copy/lib scratch=$TMP/copy && { time build env; } 2>"$TMP/bare.cpu") &
-    { time "$1"; } 2>"$TMP/profiled.cpu" || exit 1
+    ({ time "$1"; } 2>"$TMP/profiled.cpu") || exit 1 # a shell of its own, which does not count the other's processes
     wait
     awk '{ sum[FILENAME] += $1 + $2 } END { printf "%.3f %.3f\n", sum[ARGV[1]], sum[ARGV[2]] }' "$TMP/bare.cpu" "$TMP/profiled.cpu"
 }
