@@ -1,8 +1,18 @@
-/* Claims are scaled one after the other, so that nothing is lost by rounding. A part of settling claims. */
+/* Tools of settling claims: the parts of a wall time, and how they are scaled, one claim after the other, so
+ * that nothing is lost by rounding. */
 #ifndef WALLPROF_SCALE_H
 #define WALLPROF_SCALE_H
 
+#include "profile/tree.h"
+
 #include <stdint.h>
+
+enum part { CPU, RUNDELAY, BLOCKED, PARTS };
+
+static inline uint64_t *part_of(struct values *values, int part)
+{
+    return part == CPU ? &values->cpu_ns : part == RUNDELAY ? &values->rundelay_ns : &values->blocked_ns;
+}
 
 struct scale {
     uint64_t claimed_ns, true_ns; /* the sum before and after */

@@ -4,13 +4,6 @@
 
 #include <stdbool.h>
 
-enum part { CPU, RUNDELAY, BLOCKED, PARTS };
-
-static uint64_t *part_of(struct values *values, int part)
-{
-    return part == CPU ? &values->cpu_ns : part == RUNDELAY ? &values->rundelay_ns : &values->blocked_ns;
-}
-
 /* How many observations stand for a part of a thread's time; less than one may. */
 static bool are_fewer(uint64_t part_ns, const struct values *life, uint64_t observations, uint32_t than)
 {

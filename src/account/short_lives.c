@@ -69,27 +69,19 @@ static void add_life(struct name *name, const struct tree *tree, struct life *li
 /* Parts that no sample has claimed go to each life's [unsampled], by its length. */
 static void give_unsampled(struct tree *tree, const struct name *name, const struct values *left)
 {
-    const uint64_t wall_ns = tree_wall_ns(&name->life);
-    struct scale cpu = {wall_ns, left->cpu_ns, 0}, rundelay = {wall_ns, left->rundelay_ns, 0},
-                 blocked = {wall_ns, left->blocked_ns, 0};
+    struct values all = *left;
+    struct scale scales[PARTS];
+    for (int part = 0; part < PARTS; part++)
+        scales[part] = (struct scale){tree_wall_ns(&name->life), *part_of(&all, part), 0};
     for (const struct life *life = name->lives; life; life = life->next) {
-        const uint64_t life_ns = tree_wall_ns(&life->record->unsettled);
-        const struct values part = {.cpu_ns = scale(&cpu, life_ns),
-                                    .rundelay_ns = scale(&rundelay, life_ns),
-                                    .blocked_ns = scale(&blocked, life_ns)};
         arena_ref node = tree_pseudo_child(tree, life->root.root, PSEUDO_UNSAMPLED);
-        tree_add_values(&tree_node(tree, node)->self, &part);
+        for (int part = 0; part < PARTS; part++)
+            *part_of(&tree_node(tree, node)->self, part) +=
+                scale(&scales[part], tree_wall_ns(&life->record->unsettled));
     }
 }
 
 /* ---- each life has its own length ---- */
-
-enum part { CPU, RUNDELAY, BLOCKED, PARTS };
-
-static uint64_t *part_of(struct values *values, enum part part)
-{
-    return part == CPU ? &values->cpu_ns : part == RUNDELAY ? &values->rundelay_ns : &values->blocked_ns;
-}
 
 static uint64_t missing_of(const struct life *life, enum part part)
 {

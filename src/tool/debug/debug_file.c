@@ -10,6 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool debug_file_asks_servers(void)
+{
+    const char *servers = getenv("DEBUGINFOD_URLS");
+    return servers && *servers;
+}
+
 /*
  * libdwfl loads libdebuginfod for each file without debug information, also where there is no server to ask.
  * With the libraries that it needs, some 35, that takes 10 ms. So the linker leads libdwfl's dlopen here.
@@ -19,8 +25,7 @@ void *__wrap_dlopen(const char *name, int flags);
 
 void *__wrap_dlopen(const char *name, int flags)
 {
-    const char *servers = getenv("DEBUGINFOD_URLS");
-    bool is_useless = name && strncmp(name, "libdebuginfod", 13) == 0 && (!servers || !*servers);
+    bool is_useless = name && strncmp(name, "libdebuginfod", 13) == 0 && !debug_file_asks_servers();
     return is_useless ? NULL : __real_dlopen(name, flags);
 }
 

@@ -12,6 +12,7 @@
 #define WALLPROF_DEBUG_FILE_H
 
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +32,8 @@ struct debug_file {
 int debug_file_open(struct debug_file *file, const char *path, const uint8_t *build_id,
                     size_t build_id_bytes);
 void debug_file_close(struct debug_file *file);
+
+/* Whether debug information is to be asked for at servers (debuginfod). */
+bool debug_file_asks_servers(void);
 
 #endif

@@ -1,6 +1,7 @@
 #include "file_frames.h"
 
 #include "debug_child.h"
+#include "debug_file.h"
 #include "elf/elf.h"
 #include "elf/elf_image.h"
 
@@ -152,8 +153,7 @@ static struct timespec changed_at(const char *path)
 static bool believe_symbols(const struct debug_module *module, struct timespec *since)
 {
     char path[PATH_MAX];
-    const char *servers = getenv("DEBUGINFOD_URLS");
-    if ((servers && *servers) || !debug_path(module, path) || access(path, F_OK) == 0 ||
+    if (debug_file_asks_servers() || !debug_path(module, path) || access(path, F_OK) == 0 ||
         snprintf(path, sizeof path, "%s", module->path) >= (int)sizeof path || !strrchr(path, '/'))
         return false;
     clock_gettime(CLOCK_REALTIME, since);
