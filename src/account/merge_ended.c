@@ -2,15 +2,13 @@
 #include "base/hash.h"
 #include "base/smaller.h"
 #include "sig/sys/sig_atomic.h"
+#include "settle_claims.h"
 
 #include <string.h>
 
 /* Nodes and records that a slice looks at, more or less: 0.5 us for each. To go through a full timeline takes
  * 4 ms, whatever has been merged. */
 enum { SLICE_STEPS = 4096, TIMED_SLICE_STEPS = 8192 };
-
-/* Memory runs short when less than these parts of it are left: for anything, and for nodes. */
-enum { LEFT_PARTS = 8, NODES_LEFT_PARTS = 16 };
 
 /* A thread is large with more than this part of all time. */
 enum { LARGE_PARTS = 64, VERY_LARGE_PARTS = 16 };
@@ -24,6 +22,7 @@ struct slice {
     arena_ref *node_of; /* by tree_node_index: where a node's values went. NULL without a timeline */
     size_t into_bytes, node_bytes;
     uint32_t steps_left;
+    bool is_for_lives; /* only short lives that no sample has seen are merged */
 };
 
 static struct thread_record *record_at(const struct slice *slice, arena_ref ref)
@@ -41,10 +40,7 @@ static bool has_tree(const struct slice *slice, const struct thread_record *reco
 
 static bool is_short(const struct tree *tree)
 {
-    const struct arena *arena = tree->arena;
-    size_t node_bytes = tree->dropped_count * sizeof(struct tree_node);
-    return arena->size_bytes - arena->used_bytes < arena->size_bytes / LEFT_PARTS &&
-           node_bytes < arena->size_bytes / NODES_LEFT_PARTS;
+    return tree_nodes_left(tree) == 0;
 }
 
 bool merge_ended_is_due(const struct merge_ended *merge, const struct merge_ended_recording *recording)
@@ -86,12 +82,25 @@ static bool is_large(const struct slice *slice, const struct thread_record *reco
     return record->wall_ns > records->wall_ns / parts || record->cpu_ns > records->cpu_ns / parts;
 }
 
+static bool is_short_life(const struct thread_record *record)
+{
+    return tree_has_weight(&record->unsettled);
+}
+
+static bool is_unseen_life(const struct tree *tree, const struct thread_record *record)
+{
+    const struct values claimed = claims_sum(tree, record->root, 0).claimed;
+    return is_short_life(record) && !tree_has_weight(&claimed);
+}
+
 /* The first thread is the main thread, by which viewers call the process. */
 static bool is_free_to_merge(const struct slice *slice, const struct thread_record *record)
 {
     struct merge_ended *merge = slice->merge;
     if (!record->has_ended || record->number == 1 || record->root == slice->tree->newest_root)
         return false;
+    if (slice->is_for_lives)
+        return is_unseen_life(slice->tree, record);
     if (merge->apart > 0) {
         merge->apart--;
         return false;
@@ -129,14 +138,13 @@ static void merged_name(enum merge_ended_need need, const struct thread_record *
 /* The claims of short lives are not settled yet (short_lives.h): they stay apart from others. */
 static bool are_alike(const struct thread_record *record, const struct thread_record *other)
 {
-    return tree_has_weight(&record->unsettled) == tree_has_weight(&other->unsettled);
+    return is_short_life(record) == is_short_life(other);
 }
 
 static arena_ref *target_of(const struct slice *slice, const struct thread_record *record,
                             const char name[THREAD_NAME_BYTES])
 {
-    uint64_t hash =
-        hash_bytes(hash_of_nothing, name, THREAD_NAME_BYTES) + tree_has_weight(&record->unsettled);
+    uint64_t hash = hash_bytes(hash_of_nothing, name, THREAD_NAME_BYTES) + is_short_life(record);
     return &slice->merge->target_of[(hash ^ hash >> 32) % MERGE_ENDED_NAMES];
 }
 
@@ -278,19 +286,68 @@ static bool begin_slice(struct slice *slice)
     return slice->into_of && slice->node_of;
 }
 
+static void end_slice(const struct slice *slice)
+{
+    scratch_free(slice->into_of, slice->into_bytes);
+    scratch_free(slice->node_of, slice->node_bytes);
+}
+
+/* From the record after `from` on. Returns the last one that was looked at and is left. */
+static arena_ref do_slice(struct slice *slice, arena_ref from)
+{
+    arena_ref to = merge_from(slice, from);
+    move_timeline(slice);
+    return from == to ? from : drop_merged(slice, from, to);
+}
+
 void merge_ended_slice(struct merge_ended *merge, const struct merge_ended_recording *recording)
 {
     struct slice slice = {.merge = merge, .recording = recording, .tree = recording->tree};
-    arena_ref from = merge->at ? merge->at : recording->records->newest, to;
+    arena_ref from = merge->at ? merge->at : recording->records->newest;
     if (!merge->at)
         begin_round(merge, recording->records);
     if (from && begin_slice(&slice)) {
-        to = merge_from(&slice, from);
-        move_timeline(&slice);
-        merge->at = from == to ? from : drop_merged(&slice, from, to);
+        merge->at = do_slice(&slice, from);
         if (!record_at(&slice, merge->at)->next)
             end_round(merge, recording);
     }
-    scratch_free(slice.into_of, slice.into_bytes);
-    scratch_free(slice.node_of, slice.node_bytes);
+    end_slice(&slice);
+}
+
+/* ---- short lives ---- */
+
+/* A life that no sample has seen gets what one or two others have too much: so many nodes as theirs. */
+static uint64_t nodes_for_lives(const struct tree *tree, arena_ref newest)
+{
+    uint64_t unseen = 0, seen = 0, seen_nodes = 0;
+    for (arena_ref ref = newest; ref;) {
+        const struct thread_record *record = arena_at(tree->arena, ref);
+        bool is_unseen = is_unseen_life(tree, record);
+        unseen += is_unseen;
+        if (is_short_life(record) && !is_unseen) {
+            seen++;
+            seen_nodes += count_nodes(tree, record->root);
+        }
+        ref = record->next;
+    }
+    return seen ? 2 * unseen * (seen_nodes / seen + 1) : 0;
+}
+
+bool merge_ended_for_lives(struct merge_ended *merge, const struct merge_ended_recording *recording)
+{
+    const arena_ref newest = recording->records->newest;
+    const uint64_t nodes = newest ? nodes_for_lives(recording->tree, newest) : 0;
+    if (nodes == 0 || nodes <= tree_nodes_left(recording->tree))
+        return false;
+    struct slice slice = {
+        .merge = merge, .recording = recording, .tree = recording->tree, .is_for_lives = true};
+    const enum merge_ended_need need = merge->need;
+    *merge = (struct merge_ended){.resume_seen = merge->resume_seen};
+    if (begin_slice(&slice)) {
+        slice.steps_left = UINT32_MAX;
+        do_slice(&slice, newest);
+    }
+    end_slice(&slice);
+    *merge = (struct merge_ended){.need = need, .resume_seen = merge->resume_seen};
+    return true;
 }

@@ -51,4 +51,11 @@ bool merge_ended_is_due(const struct merge_ended *merge, const struct merge_ende
 /* One slice. */
 void merge_ended_slice(struct merge_ended *merge, const struct merge_ended_recording *recording);
 
+/*
+ * Before short_lives_settle, which gives stacks to lives that no sample has seen. Where they would not all
+ * fit, those of one name become one thread, at once. A round that has begun begins anew. Returns whether
+ * trees were merged.
+ */
+bool merge_ended_for_lives(struct merge_ended *merge, const struct merge_ended_recording *recording);
+
 #endif

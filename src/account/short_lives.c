@@ -113,14 +113,16 @@ static size_t read_stack(const struct giving *giving, arena_ref node)
     return depth;
 }
 
-/* What a node has beyond its life's share goes to the same stack of lives that lack it. */
+/* What a node has beyond its life's share goes to the same stack of lives that lack it. It stays where it is
+ * when memory runs short: [overflow] would take it from its function. */
 static void give(struct giving *giving, arena_ref from, uint64_t ns)
 {
     const enum part part = giving->part;
     if (tree_node(giving->tree, from)->depth > STACK_DEPTH_MAX)
         return;
     const size_t depth = read_stack(giving, from);
-    while (ns > 0 && (giving->to = next_missing(giving->to, part)) != NULL) {
+    while (ns > 0 && tree_nodes_left(giving->tree) > depth &&
+           (giving->to = next_missing(giving->to, part)) != NULL) {
         struct life *to = giving->to;
         const uint64_t given_ns = smaller(ns, missing_of(to, part));
         arena_ref node = tree_path(giving->tree, to->root.root, giving->stack, depth);

@@ -16,8 +16,9 @@
  * gives what it has too much to those that have too little, below the same stacks. So each thread has its own
  * length and CPU time; what it did is in part what samples saw others do that have its name. (Hot-deck
  * imputation: Andridge, Little, "A review of hot deck imputation for survey non-response", Int. Stat. Review
- * 78, 2010.) Only if no sample has seen any life of a name, their time is [unsampled]. So a thread that has a
- * name of its own is never said to have done what another one did.
+ * 78, 2010.) When memory runs short meanwhile, the rest keep what they claim: the sums of names and functions
+ * hold, and those of a thread may not. Only if no sample has seen any life of a name, their time is
+ * [unsampled]. So a thread that has a name of its own is never said to have done what another one did.
  *
  * Which lives. A life of 100 periods or more (FOLD_SHORT_PERIODS) is settled alone: at most a hundredth of it
  * is [unsampled] at its end. Its sums are its own. So are those of the threads that are there at the end of

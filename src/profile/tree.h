@@ -17,6 +17,7 @@
 #define WALLPROF_TREE_H
 
 #include "base/arena.h"
+#include "base/smaller.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -259,6 +260,17 @@ arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t addres
 static inline struct tree_node *tree_node(const struct tree *tree, arena_ref ref)
 {
     return arena_at(tree->arena, ref);
+}
+
+/* How many nodes there is memory for until it runs short: until less than an eighth of all is left, and less
+ * than a sixteenth in nodes that serve again. */
+static inline uint64_t tree_nodes_left(const struct tree *tree)
+{
+    enum { LEFT_PARTS = 8, NODES_LEFT_PARTS = 16 };
+    const size_t bytes = tree->arena->size_bytes, node_bytes = tree->dropped_count * sizeof(struct tree_node);
+    return (since(bytes / LEFT_PARTS, bytes - tree->arena->used_bytes) +
+            since(bytes / NODES_LEFT_PARTS, node_bytes)) /
+           sizeof(struct tree_node);
 }
 
 static inline struct location *tree_location_at(const struct tree *tree, arena_ref ref)

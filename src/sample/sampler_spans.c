@@ -62,6 +62,16 @@ static bool open_for_names(struct sampler *sampler)
     return was_open;
 }
 
+/* A mapped store's header must know all lists, as merge_ended.h demands. */
+static void settle_lives(struct sampler *sampler, uint64_t now_ns)
+{
+    const struct merge_ended_recording recording = {&sampler->tree, &sampler->records, sampler->timeline};
+    sampler_show(sampler, now_ns);
+    if (merge_ended_for_lives(&sampler->merge_ended, &recording))
+        sampler->account.fold.pool = (struct claims_pool){0};
+    short_lives_settle(&sampler->tree, sampler->records.newest, sampler_knows_delay(sampler));
+}
+
 void sampler_settle(struct sampler *sampler, uint64_t now_ns)
 {
     sampler_gather(sampler, now_ns);
@@ -69,7 +79,7 @@ void sampler_settle(struct sampler *sampler, uint64_t now_ns)
     bool was_open = open_for_names(sampler);
     for (uint32_t i = 0; i < sampler->threads->live_count; i++)
         settle_live(sampler, sampler->threads->live[i], now_ns);
-    short_lives_settle(&sampler->tree, sampler->records.newest, sampler_knows_delay(sampler));
+    settle_lives(sampler, now_ns);
     if (sampler->has_quota)
         read_quota(sampler);
     if (!was_open)
@@ -249,7 +259,7 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns)
     bool was_open = open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
-    short_lives_settle(&sampler->tree, sampler->records.newest, sampler_knows_delay(sampler));
+    settle_lives(sampler, now_ns);
     if (sampler->has_quota)
         read_quota(sampler);
     if (!was_open)

@@ -5,6 +5,7 @@
 #include "account/short_lives.h"
 
 #include "account/fold.h"
+#include "account/merge_ended.h"
 #include "account/thread_records.h"
 #include "base/clock.h"
 #include "lib/fake_stacks.h"
@@ -389,14 +390,24 @@ struct fixture {
     struct thread_records records;
 };
 
-static int setup(void **state)
+static int set_up(void **state, size_t arena_bytes)
 {
     static struct fixture fixture;
     memset(&fixture, 0, sizeof(fixture));
-    assert_int_equal(arena_init(&fixture.arena, 1 << 22), 0);
+    assert_int_equal(arena_init(&fixture.arena, arena_bytes), 0);
     assert_int_equal(tree_init(&fixture.tree, &fixture.arena), 0);
     *state = &fixture;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return set_up(state, 1 << 22);
+}
+
+static int setup_small(void **state)
+{
+    return set_up(state, 1 << 16);
 }
 
 static int teardown(void **state)
@@ -415,6 +426,7 @@ static arena_ref add(struct fixture *fixture, const char *name, const char *stac
     struct thread_record *record = new_record(&fixture->arena, &fixture->records, name);
     record->root = tree_root(&fixture->tree, record->number);
     record->unsettled = life;
+    record->has_ended = true;
     if (stack) {
         struct fake_path path = fake_path(&fixture->tree, stack);
         arena_ref node = record->root;
@@ -515,15 +527,86 @@ static void a_thread_that_was_settled_stays_as_it_is(void **state)
     assert_at(fixture, seen, "ab", running(1, 4));
 }
 
+/* ---- little memory ---- */
+
+enum { UNSEEN = 99 };
+
+/* One life was seen on a stack of eight. Each of the others needs that stack. Returns the root of the first.
+ */
+static arena_ref add_crowd(struct fixture *fixture)
+{
+    arena_ref seen = add(fixture, "w", "abcdefgh", running(1, 7000), running(0, 10));
+    for (int i = 0; i < UNSEEN; i++)
+        add(fixture, "w", NULL, nothing, running(0, 10));
+    add(fixture, "newest", "ab", running(1, 5), running(0, 5));
+    return seen;
+}
+
+static bool make_room(struct fixture *fixture)
+{
+    struct merge_ended merge = {0};
+    const struct merge_ended_recording recording = {&fixture->tree, &fixture->records, NULL};
+    return merge_ended_for_lives(&merge, &recording);
+}
+
+static const struct thread_record *record_after(const struct fixture *fixture, arena_ref ref)
+{
+    return arena_at(&fixture->arena, ((const struct thread_record *)arena_at(&fixture->arena, ref))->next);
+}
+
+static void without_room_the_unseen_become_one(void **state)
+{
+    struct fixture *fixture = *state;
+    arena_ref seen = add_crowd(fixture);
+    assert_true(make_room(fixture));
+    settle(fixture, true);
+    const struct thread_record *merged = record_after(fixture, fixture->records.newest);
+    assert_int_equal(merged->merged_threads, UNSEEN - 1);
+    assert_int_equal(((const struct thread_record *)arena_at(&fixture->arena, merged->next))->root, seen);
+    assert_at(fixture, merged->root, "abcdefgh", running(0, UNSEEN * 10));
+    assert_at(fixture, seen, "abcdefgh", running(1, 10));
+    assert_int_equal(fixture->tree.overflows, 0);
+}
+
+static void with_room_all_stay_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    add_crowd(fixture);
+    assert_false(make_room(fixture));
+    settle(fixture, true);
+    const struct thread_record *last = record_after(fixture, fixture->records.newest);
+    assert_at(fixture, last->root, "abcdefgh", running(0, 10));
+}
+
+/* Nobody has made room: what there is no node for stays where it was claimed. */
+static void no_time_is_moved_to_overflow(void **state)
+{
+    struct fixture *fixture = *state;
+    struct values sum = {0};
+    add_crowd(fixture);
+    settle(fixture, true);
+    for (arena_ref root = fixture->tree.newest_root; root;
+         root = tree_node(&fixture->tree, root)->next_sibling) {
+        arena_ref node = fake_find(&fixture->tree, root, "abcdefgh");
+        if (node)
+            fake_add_values(&sum, &tree_node(&fixture->tree, node)->self);
+    }
+    assert_int_equal(sum.cpu_ns, (1 + UNSEEN) * 10);
+    assert_int_equal(fixture->tree.overflows, 0);
+}
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)       cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST_SMALL(name) cmocka_unit_test_setup_teardown(name, setup_small, teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lives_of_any_length_are_even),    cmocka_unit_test(waits_and_work_are_even),
         cmocka_unit_test(long_stretches_are_even),         cmocka_unit_test(slow_looks_are_even),
         cmocka_unit_test(a_hundred_thousand_lives_add_up), TEST(lives_of_a_name_are_settled_together),
         TEST(lives_are_settled_again_with_new_ones),       TEST(lives_that_nobody_saw_are_unsampled),
         TEST(the_parts_are_what_all_clocks_say),           TEST(a_thread_that_was_settled_stays_as_it_is),
+        TEST_SMALL(without_room_the_unseen_become_one),    TEST(with_room_all_stay_apart),
+        TEST_SMALL(no_time_is_moved_to_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

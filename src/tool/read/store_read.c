@@ -1,11 +1,16 @@
 /* The reader of stores: the header, what is copied, the timeline, and the recording that is made of it. */
 #include "store_reader.h"
+#include "base/smaller.h"
 #include "base/utf8.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* store_settle gives stacks to short lives that had only a record: 50 nodes each. It is address space only.
+ */
+enum { SETTLED_PARTS = 16 };
 
 int store_damaged(struct store_reader *reader, const char *what)
 {
@@ -167,9 +172,8 @@ static int take_arena(struct store_reader *reader)
     struct recording *recording = reader->recording;
     const struct store_header *header = reader->header;
     const size_t bytes = header->arena.bytes;
-    const size_t more =
-        header->live.state == STORE_WHOLE ? 0 : header->tree.thread_count * sizeof(struct tree_node);
-    int status = arena_init(&recording->arena, bytes + more); /* for store_settle */
+    const size_t room = header->live.state == STORE_WHOLE ? bytes : (1 + SETTLED_PARTS) * bytes;
+    int status = arena_init(&recording->arena, smaller(room, (size_t)UINT32_MAX * ARENA_UNIT_BYTES));
     reader->unit_count = bytes / ARENA_UNIT_BYTES;
     reader->kinds = store_array(reader->unit_count, 1);
     recording->profile.thread_count = header->tree.thread_count;
