@@ -2,19 +2,22 @@
  * A real-time thread that has a CPU for half of the time: the sampler's too, where taskset leaves it no
  * other.
  *
- *     target_realtime SECONDS BURST_MS [UID]    UID: without privileges once the thread is there
+ *     target_realtime SECONDS BURST_MS [UID]    UID: only that thread keeps the privilege to be one
  *
  * Prints "function NAME WALL" in nanoseconds for busy and idle; or "without PRIVILEGE" if it may not.
  */
 #include "target.h"
 
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 enum { PRIORITY = 10 };
 
-static pthread_mutex_t start = PTHREAD_MUTEX_INITIALIZER;
+static uid_t uid;
 static uint64_t burst_ns, end_ns, busy_ns, idle_ns;
 
 KEEP_FRAME static uint64_t busy(uint64_t until_ns)
@@ -32,9 +35,27 @@ KEEP_FRAME static uint64_t idle(uint64_t until_ns)
     return now_ns();
 }
 
-static void *alternate(void *unused)
+/* setuid is for all threads, and this one keeps what it may. The sampler loses it before it sees a real-time
+ * thread, or it would take a higher priority at once. */
+static void take_privileges_from_others(void)
 {
-    pthread_mutex_lock(&start);
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setuid(uid) != 0 || syscall(SYS_capget, &header, data) != 0)
+        die("setuid");
+    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        data[i].effective = data[i].permitted;
+    if (syscall(SYS_capset, &header, data) != 0)
+        die("capset");
+}
+
+static void *alternate(void *ret_may)
+{
+    const struct sched_param priority = {.sched_priority = PRIORITY};
+    if (uid)
+        take_privileges_from_others();
+    if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0)
+        return NULL;
     uint64_t from = now_ns();
     pthread_setname_np(pthread_self(), "realtime");
     while (from < end_ns) {
@@ -43,29 +64,23 @@ static void *alternate(void *unused)
         idle_ns += after - between;
         from = after;
     }
-    return unused;
+    return ret_may;
 }
 
 int main(int argc, char **argv)
 {
-    struct sched_param priority = {.sched_priority = PRIORITY};
-    pthread_attr_t attributes;
     pthread_t thread;
+    void *may;
     end_ns = now_ns() + (argc > 1 ? strtoull(argv[1], NULL, 10) : 1) * NS_PER_S;
     burst_ns = (argc > 2 ? strtoull(argv[2], NULL, 10) : 10) * NS_PER_MS;
-    pthread_attr_init(&attributes);
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
-    pthread_attr_setschedparam(&attributes, &priority);
-    pthread_mutex_lock(&start);
-    if (pthread_create(&thread, &attributes, alternate, NULL) != 0) {
+    uid = argc > 3 ? (uid_t)atoi(argv[3]) : 0;
+    errno = pthread_create(&thread, NULL, alternate, &burst_ns);
+    if (errno)
+        die("pthread_create");
+    pthread_join(thread, &may);
+    if (may)
+        printf("function busy %lu\nfunction idle %lu\n", busy_ns, idle_ns);
+    else
         puts("without CAP_SYS_NICE");
-        return 0;
-    }
-    if (argc > 3 && setuid((uid_t)atoi(argv[3])) != 0)
-        die("setuid");
-    pthread_mutex_unlock(&start);
-    pthread_join(thread, NULL);
-    printf("function busy %lu\nfunction idle %lu\n", busy_ns, idle_ns);
     return 0;
 }
