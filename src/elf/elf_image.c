@@ -220,6 +220,19 @@ const char *elf_string(const struct elf_bytes *strings, uint64_t offset)
     return (const char *)strings->data + offset;
 }
 
+const Elf64_Shdr *elf_section_named(const struct elf_image *image, const char *name)
+{
+    const Elf64_Shdr *found = NULL;
+    struct elf_bytes strings = elf_section_load(image, elf_section_names(image));
+    for (size_t i = 1; strings.data && i < image->section_count && !found; i++) {
+        const char *candidate = elf_string(&strings, image->sections[i].sh_name);
+        if (candidate && !strcmp(candidate, name))
+            found = &image->sections[i];
+    }
+    elf_bytes_free(&strings);
+    return found;
+}
+
 static size_t note_padded(size_t bytes)
 {
     return (bytes + NOTE_ALIGN_BYTES - 1) & ~(size_t)(NOTE_ALIGN_BYTES - 1);

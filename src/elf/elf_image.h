@@ -64,6 +64,9 @@ const Elf64_Shdr *elf_section_of_type(const struct elf_image *image, uint32_t ty
 const Elf64_Shdr *elf_section_strings(const struct elf_image *image, const Elf64_Shdr *section);
 const Elf64_Shdr *elf_section_names(const struct elf_image *image);
 
+/* The first section of a name, or NULL. */
+const Elf64_Shdr *elf_section_named(const struct elf_image *image, const char *name);
+
 /* The string at an offset, or NULL when the offset is outside or no NUL follows inside the table. */
 const char *elf_string(const struct elf_bytes *strings, uint64_t offset);
 

@@ -64,19 +64,6 @@ static bool section_copy(struct section *section, uint64_t address, uint64_t byt
     return false;
 }
 
-static const Elf64_Shdr *section_named(const struct elf_image *image, const char *name)
-{
-    const Elf64_Shdr *found = NULL;
-    struct elf_bytes strings = elf_section_load(image, elf_section_names(image));
-    for (size_t i = 1; strings.data && i < image->section_count && !found; i++) {
-        const char *candidate = elf_string(&strings, image->sections[i].sh_name);
-        if (candidate && !strcmp(candidate, name))
-            found = &image->sections[i];
-    }
-    elf_bytes_free(&strings);
-    return found;
-}
-
 /* Whether the section of the file is in memory byte for byte. Then section is a copy of it. */
 static bool section_matches(struct section *section, const struct elf_image *image, const Elf64_Shdr *header,
                             const struct module *module)
@@ -99,7 +86,7 @@ static bool find_section_in_file(struct section *section, const char *path, cons
     struct elf_image image;
     if (path[0] != '/' || elf_image_open(&image, path) < 0)
         return false;
-    const Elf64_Shdr *header = section_named(&image, ".eh_frame");
+    const Elf64_Shdr *header = elf_section_named(&image, ".eh_frame");
     bool is_found = header && section_matches(section, &image, header, module);
     elf_image_deinit(&image);
     return is_found;

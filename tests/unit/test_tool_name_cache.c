@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -252,6 +253,14 @@ static void set_ages(const struct stripped *stripped)
     set_age(folder, 1000);
 }
 
+static int print_build_id(char *text, const uint8_t *build_id, size_t bytes)
+{
+    int used = 0;
+    for (size_t i = 0; i < bytes; i++)
+        used += sprintf(text + used, "%02x", build_id[i]);
+    return used;
+}
+
 /* A copy of this program without debug information, in a directory that has not changed for long. */
 static void strip_own(struct stripped *stripped)
 {
@@ -266,8 +275,7 @@ static void strip_own(struct stripped *stripped)
         .path = stripped->path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
     stripped->address = (uint64_t)(uintptr_t)setup - own.load_bias;
     int used = snprintf(stripped->kept_path, sizeof stripped->kept_path, "%s/", directory);
-    for (size_t i = 0; i < own.build_id_bytes; i++)
-        used += sprintf(stripped->kept_path + used, "%02x", own.build_id[i]);
+    used += print_build_id(stripped->kept_path + used, own.build_id, own.build_id_bytes);
     strcpy(stripped->kept_path + used, ".symbols");
     set_ages(stripped);
     name_cache_open(&stripped->cache);
@@ -333,6 +341,68 @@ static void symbols_of_a_file_that_has_changed_are_not_believed(void **state)
     name_cache_close(&stripped.cache);
 }
 
+/* ---- without a child ---- */
+
+/* Of all children that have ended: each has some. */
+static long faults_of_children(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return usage.ru_minflt;
+}
+
+static void more_symbols_of_a_known_module_need_no_child(void **state)
+{
+    struct stripped stripped;
+    strip_own(&stripped);
+    long before = faults_of_children();
+    assert_string_equal(name_of(&stripped), "setup");
+    assert_true(faults_of_children() > before);
+    before = faults_of_children();
+    stripped.address = (uint64_t)(uintptr_t)teardown - ((uint64_t)(uintptr_t)setup - stripped.address);
+    assert_string_equal(name_of(&stripped), "teardown");
+    assert_int_equal(faults_of_children(), before);
+    empty_file(&stripped);
+    assert_string_equal(name_of(&stripped), "teardown"); /* it was kept too */
+    name_cache_close(&stripped.cache);
+}
+
+static bool has_debug_file(const struct own_module *module)
+{
+    char file[PATH_MAX], build_id[2 * sizeof module->build_id + 1];
+    print_build_id(build_id, module->build_id, module->build_id_bytes);
+    snprintf(file, sizeof file, "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id, build_id + 2);
+    return access(file, F_OK) == 0;
+}
+
+/* libc6-dbg has the names of libc's own functions, and its lines. */
+static void a_package_s_debug_file_may_be_read_briefly(void **state)
+{
+    struct own_module libc;
+    struct name_cache cache;
+    struct frame_table table;
+    own_module_libc(&libc);
+    struct debug_module module = {.path = libc.path,
+                                  .build_id = libc.build_id,
+                                  .build_id_bytes = libc.build_id_bytes,
+                                  .is_brief = true};
+    const uint64_t address = (uint64_t)(uintptr_t)&malloc - libc.load_bias;
+    if (!has_debug_file(&libc))
+        skip(); /* libc6-dbg */
+    name_cache_open(&cache);
+    for (int turn = 0; turn < 2; turn++) {
+        const long before = faults_of_children();
+        assert_int_equal(file_frames_find(&module, &cache, &address, 1, &table), 0);
+        assert_int_equal(faults_of_children() == before, module.is_brief);
+        assert_non_null(
+            strstr(frame_table_text(&table, table.frames[table.frame_count - 1].system_name), "malloc"));
+        assert_int_equal(table.frames[0].line == 0, module.is_brief);
+        frame_table_free(&table);
+        module.is_brief = false;
+    }
+    name_cache_close(&cache);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -348,6 +418,8 @@ int main(void)
         TEST(symbols_are_believed_for_a_time),
         TEST(symbols_are_not_believed_where_a_debug_file_may_be),
         TEST(symbols_of_a_file_that_has_changed_are_not_believed),
+        TEST(more_symbols_of_a_known_module_need_no_child),
+        TEST(a_package_s_debug_file_may_be_read_briefly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,11 @@
 /*
  * The frames of one module's addresses. What an earlier run has kept comes first, then the module's file with
  * its debug information. Where the file is gone, its debug file is read, and where the debug information
- * cannot be read, the symbols. The vDSO is read from this process, if it is the same vDSO.
+ * cannot be read, the symbols. Of a module that is known to have symbols alone they are read at once. The
+ * vDSO is read from this process, if it is the same vDSO.
+ *
+ * If the module asks to be brief, what a package has in /usr/lib/debug is read for its symbols alone: there
+ * are no lines, and no inlined calls. What was kept of it is still found.
  *
  * Called from: names.c.
  */
