@@ -8,10 +8,11 @@
 # Something is said at the start, of the rate, and at the end, of the second file.
 stuck() { # KIND
     "$PYTHON" "$TESTS/lib/stuck_stderr.py" "$1" env WALLPROF_HZ=no WALLPROF_OUT="$TMP/$1.pb.gz,/dev/full.pb.gz/x.pb.gz" \
-        LD_PRELOAD="$LIBRARY" "$TARGETS/target_limits" limit none 0 >"$TMP/$1.out"
+        LD_PRELOAD="$TMP/libwallprof.so" "$TMP/target_limits" limit none 0 >"$TMP/$1.out"
 }
 
-chmod 777 "$TMP"
+chmod 777 "$TMP" # another user may not get at the build
+cp "$LIBRARY" "$BUILD/wallprof" "$TARGETS/target_limits" "$TMP"
 for kind in pipe foreign socket terminal master background; do
     if [ $kind = foreign ] && [ "$(id -u)" -ne 0 ]; then
         leave_out foreign "only root can become another user"
