@@ -1,5 +1,4 @@
-/* This test program, or its C library, as a module of a profile: where it is, its build-id, and how far it is
- * from its file. */
+/* This test program as a module of a profile: where it is, its build-id, and how far it is from its file. */
 #ifndef WALLPROF_OWN_MODULE_H
 #define WALLPROF_OWN_MODULE_H
 
@@ -16,6 +15,5 @@ struct own_module {
 };
 
 void own_module_init(struct own_module *own);
-void own_module_libc(struct own_module *libc);
 
 #endif

@@ -367,42 +367,6 @@ static void more_symbols_of_a_known_module_need_no_child(void **state)
     name_cache_close(&stripped.cache);
 }
 
-static bool has_debug_file(const struct own_module *module)
-{
-    char file[PATH_MAX], build_id[2 * sizeof module->build_id + 1];
-    print_build_id(build_id, module->build_id, module->build_id_bytes);
-    snprintf(file, sizeof file, "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id, build_id + 2);
-    return access(file, F_OK) == 0;
-}
-
-/* libc6-dbg has the names of libc's own functions, and its lines. */
-static void a_package_s_debug_file_may_be_read_briefly(void **state)
-{
-    struct own_module libc;
-    struct name_cache cache;
-    struct frame_table table;
-    own_module_libc(&libc);
-    struct debug_module module = {.path = libc.path,
-                                  .build_id = libc.build_id,
-                                  .build_id_bytes = libc.build_id_bytes,
-                                  .is_brief = true};
-    const uint64_t address = (uint64_t)(uintptr_t)&malloc - libc.load_bias;
-    if (!has_debug_file(&libc))
-        skip(); /* libc6-dbg */
-    name_cache_open(&cache);
-    for (int turn = 0; turn < 2; turn++) {
-        const long before = faults_of_children();
-        assert_int_equal(file_frames_find(&module, &cache, &address, 1, &table), 0);
-        assert_int_equal(faults_of_children() == before, module.is_brief);
-        assert_non_null(
-            strstr(frame_table_text(&table, table.frames[table.frame_count - 1].system_name), "malloc"));
-        assert_int_equal(table.frames[0].line == 0, module.is_brief);
-        frame_table_free(&table);
-        module.is_brief = false;
-    }
-    name_cache_close(&cache);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -419,7 +383,6 @@ int main(void)
         TEST(symbols_are_not_believed_where_a_debug_file_may_be),
         TEST(symbols_of_a_file_that_has_changed_are_not_believed),
         TEST(more_symbols_of_a_known_module_need_no_child),
-        TEST(a_package_s_debug_file_may_be_read_briefly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ struct debug_module {
     const char *path;
     const uint8_t *build_id; /* the recorded GNU build-id */
     size_t build_id_bytes;   /* 0: it had none, so a file that has one is another file */
-    bool is_brief;           /* file_frames.h: where a package has the debug information, symbols will do */
     void (*waiting)(void *); /* called every second while debug_child.h reads the file; or NULL */
     void *waiting_argument;
 };

@@ -22,18 +22,6 @@ static const time_t symbols_seconds = 600;
 
 static const struct debug_bounds bounds = {.cpu_seconds = 300, .wall_seconds = 600};
 
-/* Where a package puts a module's debug file. */
-static bool debug_path(const struct debug_module *module, char path[PATH_MAX])
-{
-    int used = snprintf(path, PATH_MAX, "/usr/lib/debug/.build-id/");
-    if (module->build_id_bytes < 2 || module->build_id_bytes > FRAME_TABLE_KEY_MAX_BYTES)
-        return false;
-    for (size_t i = 0; i < module->build_id_bytes; i++)
-        used += sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
-    strcpy(path + used, ".debug");
-    return true;
-}
-
 /* ---- symbols alone ---- */
 
 static void add_symbol(struct frame_table *table, const struct elf_query *query)
@@ -74,15 +62,6 @@ static int find_in_file(struct string_pool *names, const struct debug_module *mo
     return elf_name_addresses(names, module->path, module->build_id, module->build_id_bytes, queries, count);
 }
 
-static int find_in_both_files(struct string_pool *names, const struct debug_module *module,
-                              struct elf_query *queries, size_t count)
-{
-    char path[PATH_MAX];
-    if (debug_path(module, path))
-        elf_name_addresses(names, path, module->build_id, module->build_id_bytes, queries, count);
-    return find_in_file(names, module, queries, count);
-}
-
 /* ---- the vDSO ---- */
 
 /* The kernel's object is trusted. Its section headers are its last part. */
@@ -104,6 +83,17 @@ static int find_in_vdso(struct string_pool *names, const struct debug_module *mo
 }
 
 /* ---- files ---- */
+
+static bool debug_path(const struct debug_module *module, char path[PATH_MAX])
+{
+    int used = snprintf(path, PATH_MAX, "/usr/lib/debug/.build-id/");
+    if (module->build_id_bytes < 2 || module->build_id_bytes > FRAME_TABLE_KEY_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < module->build_id_bytes; i++)
+        used += sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
+    strcpy(path + used, ".debug");
+    return true;
+}
 
 /* A debug file is an ELF file of its own, with the same addresses and the same build-id. */
 static int read_without_file(const struct debug_module *module, const uint64_t *addresses, size_t count,
@@ -197,13 +187,6 @@ static struct kept load_kept(const struct name_cache *cache, const struct debug_
     return kept;
 }
 
-/* To unpack a C library's debug information takes 60 ms, longer than many a process. */
-static bool is_read_briefly(const struct debug_module *module)
-{
-    char path[PATH_MAX];
-    return module->is_brief && debug_path(module, path) && access(path, F_OK) == 0;
-}
-
 /* A child has found that symbols are all there is, and elf.h reads the others as it does (debug_symbols.c):
  * that saves the child, and all that libdwfl does. */
 static bool is_read_by_symbols(const struct kept *kept, const struct debug_module *module)
@@ -216,12 +199,9 @@ static int read_missing(const struct kept *kept, const struct debug_module *modu
 {
     if (module->path[0] != '/')
         return -ENOENT;
-    if (is_read_briefly(module))
-        add_symbols(find_in_both_files, module, missing, count, ret);
-    else if (is_read_by_symbols(kept, module))
-        add_symbols(find_in_file, module, missing, count, ret);
-    else
+    if (!is_read_by_symbols(kept, module))
         return read_file(module, missing, count, ret);
+    add_symbols(find_in_file, module, missing, count, ret);
     return 0;
 }
 

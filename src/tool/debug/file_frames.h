@@ -4,9 +4,6 @@
  * cannot be read, the symbols. Of a module that is known to have symbols alone they are read at once. The
  * vDSO is read from this process, if it is the same vDSO.
  *
- * If the module asks to be brief, what a package has in /usr/lib/debug is read for its symbols alone: there
- * are no lines, and no inlined calls. What was kept of it is still found.
- *
  * Called from: names.c.
  */
 #ifndef WALLPROF_FILE_FRAMES_H

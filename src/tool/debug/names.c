@@ -7,7 +7,6 @@
  */
 #include "names.h"
 
-#include "base/clock.h"
 #include "name_functions.h"
 #include "names_files.h"
 #include "tool/io/array.h"
@@ -15,9 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A recording shorter than that is named briefly at its end. */
-static const uint64_t brief_ns = UINT64_C(10) * NS_PER_S;
 
 /* What names_make returns, and the memory of its strings. */
 struct named {
@@ -295,21 +291,13 @@ static void list_locations(struct names_run *naming)
     }
 }
 
-/* At the end of a short process, which started us (export/tool_export.h): its builder waits for each of
- * hundreds. */
-static bool is_to_be_brief(const struct profile *profile)
-{
-    return getenv("WALLPROF_HANDOVER") && profile->duration_ns < brief_ns;
-}
-
 static void read_files(struct names_run *naming)
 {
     naming->files = (struct names_files){.profile = naming->profile,
                                          .locations = naming->locations,
                                          .found = naming->found,
                                          .symbols = &naming->named->symbols,
-                                         .is_quiet = naming->options->is_quiet,
-                                         .is_brief = is_to_be_brief(naming->profile)};
+                                         .is_quiet = naming->options->is_quiet};
     naming->is_out_of_memory |= names_files_read(&naming->files) < 0;
 }
 

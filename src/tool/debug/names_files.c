@@ -161,7 +161,6 @@ static int read_file(struct names_files *files, struct progress_line *progress,
     const struct debug_module wanted = {.path = names_path(files->profile, locations[0].module),
                                         .build_id = module->build_id,
                                         .build_id_bytes = build_id_bytes_of(module),
-                                        .is_brief = files->is_brief,
                                         .waiting = progress_show,
                                         .waiting_argument = progress};
     struct frame_table *table = &files->tables[files->table_count];

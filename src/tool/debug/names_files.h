@@ -26,7 +26,6 @@ struct names_files {
     struct names_found *found;               /* by location index: filled in where nothing is known */
     struct symbols *symbols;                 /* its lost files are filled in */
     bool is_quiet;                           /* no progress line */
-    bool is_brief;                           /* as struct debug_module has it */
     struct frame_table *tables;              /* owned, one per file: what `found` points into */
     size_t table_count;
 };
