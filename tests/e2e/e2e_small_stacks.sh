@@ -22,6 +22,7 @@ record() { # BYTES OBSERVE FUNCTION...
     done
 }
 
-record 8192 auto use_stack coroutine use_alternate
-record 8192 signal use_stack coroutine use_alternate
+# All handlers of the program are on its signal stacks, so ours would be too: a thread whose stack is too small has no signal.
+record 8192 auto use_stack coroutine "[not responding]"
+record 8192 signal use_stack coroutine "[not responding]"
 record 65536 signal use_stack coroutine on_signal
