@@ -99,10 +99,17 @@ void sampler_drop_descriptors(struct sampler *sampler)
 
 /* ---- the sampler thread ---- */
 
-void sampler_close_directory(struct sampler *sampler)
+static void close_open(int fd)
 {
-    if (sampler->thread_scan.task_directory >= 0)
-        close(sampler->thread_scan.task_directory);
+    if (fd > 0)
+        close(fd);
+}
+
+void sampler_close_descriptors(struct sampler *sampler)
+{
+    close_open(sampler->thread_scan.task_directory);
+    close_open(sampler->gap_watch.fd);
+    close_open(sampler->observer.remote.copy.mem_descriptor);
     sampler_drop_descriptors(sampler);
 }
 
@@ -129,7 +136,7 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
         sampler_adopt_strangers(sampler);
     }
     if (!has_own_descriptors)
-        sampler_close_directory(sampler);
+        sampler_close_descriptors(sampler);
     sampler->modules_changed = true;
     return 0;
 }
@@ -155,7 +162,7 @@ void sampler_resume(struct sampler *sampler, bool has_own_descriptors)
 {
     open_directory(sampler, has_own_descriptors);
     if (!has_own_descriptors)
-        sampler_close_directory(sampler);
+        sampler_close_descriptors(sampler);
 }
 
 /* ---- modules ---- */

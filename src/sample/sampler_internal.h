@@ -43,9 +43,9 @@ void sampler_record_end(struct sampler *sampler, const struct thread *thread, ui
 /* What its time after the last observation becomes, at end_ns. */
 enum fold_rest sampler_rest_of(const struct thread *thread, uint64_t end_ns);
 
-/* Closes /proc. For a descriptor table that is the program's too: the program may close our descriptor, or
- * get other numbers for its own. */
-void sampler_close_directory(struct sampler *sampler);
+/* Closes the sampler's files. For a descriptor table that is the program's too: the program may close our
+ * descriptor, or get other numbers for its own. */
+void sampler_close_descriptors(struct sampler *sampler);
 
 /* Takes a snapshot of the modules. Makes the handlers' table of it. */
 void sampler_refresh_modules(struct sampler *sampler);

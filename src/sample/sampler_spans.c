@@ -83,7 +83,7 @@ void sampler_settle(struct sampler *sampler, uint64_t now_ns)
     if (sampler->has_quota)
         read_quota(sampler);
     if (!was_open)
-        sampler_close_directory(sampler);
+        sampler_close_descriptors(sampler);
     sampler_count_up(sampler);
 }
 
@@ -256,13 +256,12 @@ void sampler_close(struct sampler *sampler, uint64_t now_ns)
     sampler_sample_last(sampler, now_ns);
     if (!sampler->is_stopped)
         tick_count_due(&sampler->tick, now_ns);
-    bool was_open = open_for_names(sampler);
+    open_for_names(sampler);
     while (sampler->threads->live_count > 0)
         close_live(sampler, sampler->threads->live[sampler->threads->live_count - 1], now_ns);
     settle_lives(sampler, now_ns);
     if (sampler->has_quota)
         read_quota(sampler);
-    if (!was_open)
-        sampler_close_directory(sampler);
+    sampler_close_descriptors(sampler); /* under a small limit of open files the writers need their numbers */
     sampler_count_up(sampler);
 }

@@ -14,6 +14,14 @@ complain() { # MESSAGE
     bad=1
 }
 
+# The only child of this shell has stopped. It goes on after 0.2 s.
+let_go_on() {
+    local child
+    until child=$(pgrep -P "$$" -r T); do sleep 0.01; done
+    sleep 0.2
+    kill -CONT "$child"
+}
+
 # Runs a command with nothing but 0, 1 and 2 open, in a directory of its own; sets $status.
 run_in() { # NAME [OPTION OF exec_alone.py] COMMAND...
     name=$1
@@ -87,6 +95,12 @@ done
 run_in nofile-from-the-start prlimit --nofile=6 "$program" limit none 0
 expect_unharmed
 expect_silence
+expect_profile
+
+# A sampler that came late looks why, and has a file more for that.
+let_go_on &
+run_in nofile-when-late prlimit --nofile=6 "$program" stopped
+expect_unharmed
 expect_profile
 
 # A share of what there is, and the program is left the most of it.

@@ -4,6 +4,7 @@
  *
  *     target_limits descriptors        every free number is ours, and nothing else is open, at every moment
  *     target_limits limit NAME N       setrlimit: nofile, sigpending, as (N more than now), fsize, nproc, cpu
+ *     target_limits stopped            stops itself between two spans of work, until somebody lets it go on
  */
 #include "target.h"
 
@@ -154,6 +155,12 @@ int main(int argc, char **argv)
     int status = FAILED;
     if (!strcmp(mode, "descriptors"))
         status = run_descriptors();
+    if (!strcmp(mode, "stopped")) {
+        work();
+        raise(SIGSTOP);
+        work();
+        status = WORKED;
+    }
     if (!strcmp(mode, "limit") && argc > 3)
         status = run_limit(argument, argv[3]);
     return failures ? FAILED : status;
