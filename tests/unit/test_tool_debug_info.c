@@ -160,6 +160,125 @@ static void symbols_serve_without_debug_information(void **state)
     built_elf_destroy(&elf);
 }
 
+/* ---- rows of many addresses ---- */
+
+static void add_range(struct frame_table *table, uint64_t address, uint64_t bytes, const char *name)
+{
+    add(table, address, name, NULL, 1);
+    table->rows[table->row_count - 1].bytes = bytes;
+}
+
+static void neighbours_that_say_the_same_are_one_row(void **state)
+{
+    struct frame_table table = {0};
+    static const char *const names[] = {"a", "a", "b", "b", "a"};
+    for (unsigned i = 0; i < 5; i++) {
+        add(&table, 10 + i, names[i], "/src/file.c", 1);
+        frame_table_join_last(&table);
+    }
+    add(&table, 20, "a", "/src/file.c", 1);
+    frame_table_join_last(&table);
+    assert_int_equal(table.row_count, 4);
+    assert_int_equal(table.frame_count, 4);
+    assert_null(name_at(&table, 9));
+    assert_string_equal(name_at(&table, 11), "a");
+    assert_string_equal(name_at(&table, 13), "b");
+    assert_string_equal(name_at(&table, 14), "a");
+    assert_null(name_at(&table, 15));
+    assert_string_equal(name_at(&table, 20), "a");
+    frame_table_free(&table);
+}
+
+static void a_merged_table_has_no_overlaps(void **state)
+{
+    struct frame_table older = {0}, newer = {0};
+    unsigned char *bytes;
+    size_t count;
+    add_range(&older, 10, 10, "before");
+    add_range(&older, 22, 1, "within");
+    add_range(&older, 24, 3, "across");
+    add_range(&older, 40, 2, "after");
+    add_range(&newer, 15, 3, "first");
+    add_range(&newer, 20, 6, "second");
+    struct frame_table merged = frame_table_merge(&older, &newer, true);
+    assert_string_equal(name_at(&merged, 14), "before");
+    assert_string_equal(name_at(&merged, 17), "first");
+    assert_null(name_at(&merged, 18));
+    assert_string_equal(name_at(&merged, 22), "second");
+    assert_string_equal(name_at(&merged, 25), "second");
+    assert_null(name_at(&merged, 26));
+    assert_string_equal(name_at(&merged, 41), "after");
+    frame_table_free(&older);
+    assert_non_null(bytes = frame_table_encode(&merged, NULL, 0, &count));
+    assert_int_equal(frame_table_decode(&older, bytes, count, NULL, 0), 0);
+    free(bytes);
+    merged.rows[1].bytes = 6; /* into the next one */
+    assert_non_null(bytes = frame_table_encode(&merged, NULL, 0, &count));
+    assert_int_equal(frame_table_decode(&newer, bytes, count, NULL, 0), -EBADMSG);
+    free(bytes);
+    frame_table_free(&older);
+    frame_table_free(&newer);
+    frame_table_free(&merged);
+}
+
+/* ---- functions ---- */
+
+static inline __attribute__((always_inline)) unsigned inlined(unsigned value)
+{
+    return value * 33 ^ (value >> 3);
+}
+
+__attribute__((noinline)) static unsigned with_inlined(unsigned value)
+{
+    for (unsigned i = 0; i < value; i++)
+        value -= inlined(i) & 1;
+    return inlined(value);
+}
+
+static void assert_same_frames(const struct frame_table *table, const struct frame_table *expected,
+                               uint64_t address)
+{
+    const struct frame_row *row = frame_table_find(table, address),
+                           *alone = frame_table_find(expected, address);
+    assert_non_null(row);
+    assert_int_equal(row->frame_count, alone->frame_count);
+    for (uint32_t i = 0; i < row->frame_count; i++) {
+        const struct frame_entry *frame = &table->frames[row->first_frame + i],
+                                 *other = &expected->frames[alone->first_frame + i];
+        assert_string_equal(frame_table_text(table, frame->system_name),
+                            frame_table_text(expected, other->system_name));
+        assert_string_equal(frame_table_text(table, frame->file), frame_table_text(expected, other->file));
+        assert_int_equal(frame->line, other->line);
+    }
+}
+
+/* Of a module that is known, one address tells all of its function, as if each were read alone. */
+static void a_known_module_s_functions_are_read_as_a_whole(void **state)
+{
+    struct own_module own;
+    struct frame_table one, alone;
+    uint32_t most_frames = 0;
+    own_module_init(&own);
+    struct debug_module module = {
+        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes, .is_known = true};
+    const uint64_t start = (uint64_t)(uintptr_t)with_inlined - own.load_bias;
+    assert_int_equal(with_inlined(0), inlined(0));
+    assert_int_equal(debug_info_read(&module, &start, 1, &one), 0);
+    assert_true(one.row_count > 1);
+    const struct frame_row *last = &one.rows[one.row_count - 1];
+    const uint64_t end = last->address + last->bytes;
+    module.is_known = false;
+    for (uint64_t address = start; address < end; address++) {
+        assert_int_equal(debug_info_read(&module, &address, 1, &alone), 0);
+        assert_same_frames(&one, &alone, address);
+        most_frames = alone.rows[0].frame_count > most_frames ? alone.rows[0].frame_count : most_frames;
+        frame_table_free(&alone);
+    }
+    assert_int_equal(one.rows[0].address, start);
+    assert_true(end - start > 8 && most_frames == 2);
+    frame_table_free(&one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +287,9 @@ int main(void)
         cmocka_unit_test(only_the_recorded_file_is_read),
         cmocka_unit_test(what_is_no_program_is_refused),
         cmocka_unit_test(symbols_serve_without_debug_information),
+        cmocka_unit_test(neighbours_that_say_the_same_are_one_row),
+        cmocka_unit_test(a_merged_table_has_no_overlaps),
+        cmocka_unit_test(a_known_module_s_functions_are_read_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

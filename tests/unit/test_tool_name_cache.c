@@ -227,6 +227,30 @@ static void what_was_read_once_is_not_read_again(void **state)
     name_cache_close(&cache);
 }
 
+/* Other addresses of a function that has been read twice are found too. */
+static void what_is_missing_is_read_with_its_function(void **state)
+{
+    struct own_module own;
+    struct name_cache cache;
+    struct frame_table table;
+    own_module_init(&own);
+    struct debug_module module = {
+        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
+    const uint64_t start = (uint64_t)(uintptr_t)setup - own.load_bias;
+    name_cache_open(&cache);
+    for (uint64_t address = start; address < start + 8; address++) {
+        assert_int_equal(file_frames_find(&module, &cache, &address, 1, &table), 0);
+        assert_int_equal(table.row_count, 1);
+        assert_int_equal(table.rows[0].address, address);
+        assert_int_equal(table.rows[0].bytes, 1);
+        assert_string_equal(frame_table_text(&table, table.frames[0].system_name), "setup");
+        frame_table_free(&table);
+        if (address > start)
+            module.path = "/no/such/file";
+    }
+    name_cache_close(&cache);
+}
+
 /* ---- what symbols say ---- */
 
 struct stripped {
@@ -379,6 +403,7 @@ int main(void)
         TEST(no_cache_is_no_error),
         TEST(the_cache_is_in_its_usual_place),
         TEST(what_was_read_once_is_not_read_again),
+        TEST(what_is_missing_is_read_with_its_function),
         TEST(symbols_are_believed_for_a_time),
         TEST(symbols_are_not_believed_where_a_debug_file_may_be),
         TEST(symbols_of_a_file_that_has_changed_are_not_believed),

@@ -5,6 +5,7 @@
  */
 #include "debug_info.h"
 
+#include "debug_extents.h"
 #include "debug_symbols.h"
 #include "debug_unit.h"
 
@@ -34,6 +35,7 @@ struct debug_reading {
     uint32_t unit_count, unit_capacity;
     bool *has_ranges; /* by index of the unit */
     bool has_units;
+    struct debug_extents extents; /* of a module that is known: the addresses */
 };
 
 /* ---- units ---- */
@@ -292,6 +294,7 @@ static void add_address(const struct debug_reading *reading, size_t index, const
         add_frame(table, chain, &chain->frames[i], chain->frames[i].name);
     if (last || symbol->name)
         add_frame(table, chain, last ? last : &nothing, symbol->name ? symbol->name : last->name);
+    frame_table_join_last(table);
 }
 
 static int make_table(const struct debug_reading *reading, struct frame_table *table)
@@ -319,7 +322,29 @@ static void reading_free(struct debug_reading *reading)
     free(reading->dwarf_addresses);
     free(reading->units);
     free(reading->has_ranges);
+    debug_extents_free(&reading->extents);
     debug_file_close(&reading->file);
+}
+
+static int take_extents(struct debug_reading *reading)
+{
+    if (!reading->module->is_known || !reading->file.dwarf)
+        return 0;
+    int error = debug_extents_list(&reading->extents, &reading->file, reading->module, reading->addresses,
+                                   reading->count);
+    if (error)
+        return error;
+    reading->addresses = reading->extents.addresses;
+    reading->count = reading->extents.count;
+    return 0;
+}
+
+static int reading_alloc(struct debug_reading *reading)
+{
+    reading->chains = calloc(reading->count, sizeof *reading->chains);
+    reading->shares = calloc(reading->count, sizeof *reading->shares);
+    reading->dwarf_addresses = calloc(reading->count, sizeof *reading->dwarf_addresses);
+    return reading->chains && reading->shares && reading->dwarf_addresses ? 0 : -ENOMEM;
 }
 
 int debug_info_read(const struct debug_module *module, const uint64_t *addresses, size_t count,
@@ -332,11 +357,9 @@ int debug_info_read(const struct debug_module *module, const uint64_t *addresses
         debug_file_close(&reading.file);
         return error;
     }
-    reading.chains = calloc(count, sizeof *reading.chains);
-    reading.shares = calloc(count, sizeof *reading.shares);
-    reading.dwarf_addresses = calloc(count, sizeof *reading.dwarf_addresses);
-    if (!reading.chains || !reading.shares || !reading.dwarf_addresses)
-        error = -ENOMEM;
+    error = take_extents(&reading);
+    if (!error)
+        error = reading_alloc(&reading);
     if (!error && reading.file.dwarf)
         error = read_units(&reading);
     if (!error)

@@ -22,12 +22,13 @@ struct debug_module {
     const char *path;
     const uint8_t *build_id; /* the recorded GNU build-id */
     size_t build_id_bytes;   /* 0: it had none, so a file that has one is another file */
+    bool is_known;           /* some of it has been read before: what is missing is read with all around it */
     void (*waiting)(void *); /* called every second while debug_child.h reads the file; or NULL */
     void *waiting_argument;
 };
 
 /*
- * Makes a table with a row for each address. Addresses are those of the file (run-time address minus load
+ * Makes a table with a row around each address. Addresses are those of the file (run-time address minus load
  * bias), ascending and distinct. 0; or -errno with an empty table: as debug_file_open, or -ENOMEM.
  */
 int debug_info_read(const struct debug_module *module, const uint64_t *addresses, size_t count,

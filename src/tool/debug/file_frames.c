@@ -199,8 +199,10 @@ static int read_missing(const struct kept *kept, const struct debug_module *modu
 {
     if (module->path[0] != '/')
         return -ENOENT;
+    struct debug_module known = *module;
+    known.is_known = kept->debug.row_count > 0;
     if (!is_read_by_symbols(kept, module))
-        return read_file(module, missing, count, ret);
+        return read_file(&known, missing, count, ret);
     add_symbols(find_in_file, module, missing, count, ret);
     return 0;
 }
@@ -220,10 +222,14 @@ static void keep(const struct name_cache *cache, const struct debug_module *modu
 
 static bool copy_row(struct frame_table *to, const struct frame_table *from, uint64_t address)
 {
-    const struct frame_row *row = frame_table_find(from, address);
-    if (row)
-        frame_table_copy_row(to, from, row);
-    return row;
+    const struct frame_row *around = frame_table_find(from, address);
+    if (!around)
+        return false;
+    struct frame_row row = *around;
+    row.address = address;
+    row.bytes = 1;
+    frame_table_copy_row(to, from, &row);
+    return true;
 }
 
 static size_t list_missing(const struct kept *kept, const uint64_t *addresses, size_t count,

@@ -14,7 +14,7 @@
 static const size_t strings_max_bytes = (size_t)1 << 30;
 
 /* Increase it whenever what is stored, or how it is found, changes. */
-static const char magic[8] = "wpname1";
+static const char magic[8] = "wpname2";
 
 struct header {
     char magic[8];
@@ -73,6 +73,7 @@ void frame_table_add_row(struct frame_table *table, const struct frame_row *row)
     if (!reserve_record(table, &table->rows, table->row_count, &table->row_capacity, sizeof *row))
         return;
     table->rows[table->row_count] = *row;
+    table->rows[table->row_count].bytes = row->bytes ? row->bytes : 1;
     table->rows[table->row_count].first_frame = (uint32_t)table->frame_count;
     table->rows[table->row_count++].frame_count = 0;
 }
@@ -86,19 +87,41 @@ void frame_table_add_frame(struct frame_table *table, const struct frame_entry *
     table->rows[table->row_count - 1].frame_count++;
 }
 
-/* ---- reading ---- */
-
-static int compare_address(const void *address, const void *row)
+static bool say_the_same(const struct frame_table *table, const struct frame_row *a,
+                         const struct frame_row *b)
 {
-    const uint64_t a = *(const uint64_t *)address, b = ((const struct frame_row *)row)->address;
-    return (a > b) - (a < b);
+    return a->symbol_address == b->symbol_address && a->symbol_bytes == b->symbol_bytes &&
+           a->source == b->source && a->is_final == b->is_final && a->frame_count == b->frame_count &&
+           (a->frame_count == 0 || memcmp(&table->frames[a->first_frame], &table->frames[b->first_frame],
+                                          a->frame_count * sizeof *table->frames) == 0);
 }
+
+void frame_table_join_last(struct frame_table *table)
+{
+    if (table->row_count < 2)
+        return;
+    struct frame_row *last = &table->rows[table->row_count - 1], *before = last - 1;
+    if (last->address - before->address != before->bytes || !say_the_same(table, before, last))
+        return;
+    before->bytes += last->bytes;
+    table->frame_count = last->first_frame;
+    table->row_count--;
+}
+
+/* ---- reading ---- */
 
 const struct frame_row *frame_table_find(const struct frame_table *table, uint64_t address)
 {
-    return table->row_count > 0
-               ? bsearch(&address, table->rows, table->row_count, sizeof *table->rows, compare_address)
-               : NULL;
+    size_t low = 0, high = table->row_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (table->rows[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct frame_row *row = low > 0 ? &table->rows[low - 1] : NULL;
+    return row && address - row->address < row->bytes ? row : NULL;
 }
 
 const char *frame_table_text(const struct frame_table *table, uint32_t string)
@@ -128,11 +151,15 @@ struct frame_table frame_table_merge(const struct frame_table *older, const stru
         const struct frame_row *a = i < older->row_count ? &older->rows[i] : NULL;
         const struct frame_row *b = j < newer->row_count ? &newer->rows[j] : NULL;
         bool takes_newer = b && (!a || b->address <= a->address);
-        const struct frame_row *row = takes_newer ? b : a;
-        i += a && a->address == row->address;
+        struct frame_row row = takes_newer ? *b : *a;
+        if (!takes_newer && b && b->address - row.address < row.bytes)
+            row.bytes = b->address - row.address;
         j += takes_newer;
-        if (row->is_final || !only_final)
-            frame_table_copy_row(&merged, takes_newer ? newer : older, row);
+        i += !takes_newer;
+        while (takes_newer && i < older->row_count && older->rows[i].address - row.address < row.bytes)
+            i++;
+        if (row.is_final || !only_final)
+            frame_table_copy_row(&merged, takes_newer ? newer : older, &row);
     }
     return merged;
 }
@@ -187,7 +214,9 @@ static bool is_header_good(const struct header *header, size_t count, const uint
 static bool is_row_good(const struct frame_table *table, size_t index)
 {
     const struct frame_row *row = &table->rows[index];
-    return (index == 0 || row[-1].address < row->address) && row->frame_count <= FRAMES_PER_ADDRESS_MAX &&
+    const bool is_after =
+        index == 0 || (row[-1].address < row->address && row->address - row[-1].address >= row[-1].bytes);
+    return is_after && row->bytes > 0 && row->frame_count <= FRAMES_PER_ADDRESS_MAX &&
            row->first_frame <= table->frame_count &&
            row->frame_count <= table->frame_count - row->first_frame && row->source <= NAME_FROM_DWARF;
 }

@@ -25,7 +25,7 @@ enum {
 enum name_source { NAME_FROM_NOTHING, NAME_FROM_SYMBOL, NAME_FROM_DWARF };
 
 struct frame_row {
-    uint64_t address;                  /* as in the ELF file */
+    uint64_t address, bytes;           /* as in the ELF file: all code from here on has these frames */
     uint64_t symbol_address;           /* NAME_FROM_SYMBOL: where the symbol begins */
     uint64_t symbol_bytes;             /* and its size; 0 for a label without one */
     uint32_t first_frame, frame_count; /* 0 frames: nothing is known */
@@ -40,7 +40,7 @@ struct frame_entry {
 };
 
 struct frame_table {
-    struct frame_row *rows; /* owned, as all arrays here; ascending by address */
+    struct frame_row *rows; /* owned, as all arrays here; ascending by address, without overlaps */
     struct frame_entry *frames;
     struct string_table strings;
     size_t row_count, frame_count;
@@ -51,11 +51,14 @@ struct frame_table {
 void frame_table_free(struct frame_table *table);
 
 /* To fill a table: add rows in ascending order, and after each row its frames. */
-uint32_t frame_table_string(struct frame_table *table, const char *string); /* NULL: 0 */
-void frame_table_add_row(struct frame_table *table, const struct frame_row *row);
+uint32_t frame_table_string(struct frame_table *table, const char *string);       /* NULL: 0 */
+void frame_table_add_row(struct frame_table *table, const struct frame_row *row); /* 0 bytes count as 1 */
 void frame_table_add_frame(struct frame_table *table, const struct frame_entry *frame);
 
-/* The row of an address, or NULL. */
+/* The last row becomes a part of the one before it, if that ends where it begins and says the same. */
+void frame_table_join_last(struct frame_table *table);
+
+/* The row around an address, or NULL. */
 const struct frame_row *frame_table_find(const struct frame_table *table, uint64_t address);
 const char *frame_table_text(const struct frame_table *table, uint32_t string);
 
