@@ -102,6 +102,9 @@ record node node --perf-basic-prof --interpreted-frames-native-stack server.js
 expect node buildReport 'running|waiting for a CPU' '' 'buildReport server.js:4'
 record nameless-node node server.js
 screen nameless-node | grep -a -e '--perf-basic-prof' >/dev/null || complain 'node: its flag is not named'
+WALLPROF_HZ=2000 WALLPROF_OVERHEAD=off record half-named-node node --perf-basic-prof -e 'for (let i = 0; i < 3e5; i++) JSON.parse("{}")'
+screen half-named-node | grep -a -A 1 '^Some of the code that node compiled' | grep -a -e '--interpreted-frames-native-stack too' >/dev/null ||
+    complain 'node: its other flag is not named'
 
 # ---- Java: a monitor that is held during a call. (Below C2's stub for that the caller's frame is not found.) ----
 

@@ -58,6 +58,15 @@ static void javascript_is_named_by_function_file_and_line(void **state)
     assert_short("LazyCompile:~ node:net:617:41", 80, "(anonymous) node:net:617");
 }
 
+static void python_is_named_by_function_and_file(void **state)
+{
+    (void)state;
+    assert_short("py::fetch:/srv/app/shop.py", 80, "fetch shop.py");
+    assert_short("py::Shop.fetch.<locals>.<genexpr>:/srv/app/shop.py", 80, "Shop.fetch.<genexpr> shop.py");
+    assert_short("py::<module>:<frozen importlib._bootstrap>", 80, "<module> <frozen importlib._bootstrap>");
+    assert_short("py::no_place", 80, "py::no_place");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -66,6 +75,7 @@ int main(void)
         cmocka_unit_test(then_what_templates_are_made_with),
         cmocka_unit_test(then_namespaces_from_the_outermost_on),
         cmocka_unit_test(javascript_is_named_by_function_file_and_line),
+        cmocka_unit_test(python_is_named_by_function_and_file),
         cmocka_unit_test(operators_are_no_brackets),
     };
     text_init();

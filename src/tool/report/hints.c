@@ -28,21 +28,25 @@ static const char *main_program(const struct profile *profile)
     return "";
 }
 
-/* How a runtime is told to write the names of the code that it compiles (docs/names.md). */
-static const char *way_to_names(const char *program)
+/* How a runtime is told to write the names of the code that it compiles (docs/names.md). is_further: some
+ * has names already. */
+static const char *way_to_names(const char *program, bool is_further)
 {
     static const struct {
-        const char *pattern, *way;
+        const char *pattern, *way, *further;
     } ways[] = {
-        {"node*", "start node with --perf-basic-prof --interpreted-frames-native-stack"},
-        {"java", "start java (17 or newer) with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
-                 "-XX:+DumpPerfMapAtExit"},
-        {"python3.1[2-9]", "start Python with -X perf"},
-        {"dotnet", "set DOTNET_PerfMapEnabled=1"},
+        {"node*", "start node with --perf-basic-prof --interpreted-frames-native-stack",
+         "start node with --interpreted-frames-native-stack too"},
+        {"java",
+         "start java (17 or newer) with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+         "-XX:+DumpPerfMapAtExit",
+         NULL},
+        {"python3.1[2-9]", "start Python with -X perf", NULL},
+        {"dotnet", "set DOTNET_PerfMapEnabled=1", NULL},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         if (fnmatch(ways[i].pattern, program, 0) == 0)
-            return ways[i].way;
+            return is_further && ways[i].further ? ways[i].further : ways[i].way;
     }
     return NULL;
 }
@@ -95,6 +99,17 @@ static bool is_in_nameless_code(const struct profile *profile, const struct tree
     return false;
 }
 
+static bool has_named_code(const struct profile *profile)
+{
+    const struct tree *tree = profile->tree;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
+        const struct location *location = tree_location_at(tree, ref);
+        if (!location->module && !location->pseudo && has_name(profile, location))
+            return true;
+    }
+    return false;
+}
+
 static uint64_t time_in_nameless_code(const struct profile *profile)
 {
     const struct tree *tree = profile->tree;
@@ -125,11 +140,13 @@ static uint64_t least_time(const struct report *report)
 
 bool hints_of_code(const struct report *report, const struct profile *profile, char ret[HINT_BYTES])
 {
-    const char *program = main_program(profile), *way = way_to_names(program);
+    const char *program = main_program(profile);
     if (time_in_nameless_code(profile) < least_time(report))
         return false;
-    snprintf(ret, HINT_BYTES, "The code that %s compiled has no names: %s.", program,
-             way ? way : "it needs a list /tmp/perf-PID.map, which some runtimes write on demand");
+    const bool has_some = has_named_code(profile);
+    const char *way = way_to_names(program, has_some);
+    snprintf(ret, HINT_BYTES, "%she code that %s compiled has no names: %s.", has_some ? "Some of t" : "T",
+             program, way ? way : "it needs a list /tmp/perf-PID.map, which some runtimes write on demand");
     return true;
 }
 

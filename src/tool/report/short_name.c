@@ -114,9 +114,31 @@ static bool write_javascript(const char *name, char ret[SHORT_NAME_BYTES])
     return false;
 }
 
+static void remove_word(char *text, const char *word)
+{
+    const size_t bytes = strlen(word);
+    for (char *at = text; (at = strstr(at, word)) != NULL;)
+        memmove(at, at + bytes, strlen(at + bytes) + 1);
+}
+
+/* CPython's names with -X perf: "py::fetch.<locals>.get:/srv/app/shop.py". False for another name. */
+static bool write_python(const char *name, char ret[SHORT_NAME_BYTES])
+{
+    static const char mark[] = "py::";
+    const size_t bytes = sizeof mark - 1;
+    const char *function = name + bytes,
+               *place = strncmp(name, mark, bytes) == 0 ? strchr(function, ':') : NULL;
+    if (!place)
+        return false;
+    const char *slash = strrchr(place, '/'), *file = slash ? slash + 1 : place + 1;
+    snprintf(ret, SHORT_NAME_BYTES, "%.*s %s", (int)(place - function), function, file);
+    remove_word(ret, ".<locals>");
+    return true;
+}
+
 const char *short_name(const char *name, int columns, char ret[SHORT_NAME_BYTES])
 {
-    if (write_javascript(name, ret))
+    if (write_javascript(name, ret) || write_python(name, ret))
         return ret;
     snprintf(ret, SHORT_NAME_BYTES, "%s", name);
     if (columns < 0 || *name == '[' || text_width(ret) <= columns)

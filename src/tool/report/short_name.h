@@ -5,6 +5,7 @@
  *     Journal::append(std::vector<Entry> const&)     Journal::append
  *     std::map<int, Row>::find(int const&)           map<>::find
  *     JS:*handle /srv/app/server.js:2:21             handle server.js:2
+ *     py::fetch.<locals>.get:/srv/app/shop.py        fetch.get shop.py
  *
  * Called from: reports. Names as demanglers of C++, Rust and Go write them.
  */
