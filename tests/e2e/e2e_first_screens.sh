@@ -100,6 +100,7 @@ server.listen(0, '127.0.0.1', ask);
 END
 record node node --perf-basic-prof --interpreted-frames-native-stack server.js
 expect node buildReport 'running|waiting for a CPU' '' 'buildReport server.js:4'
+screen node | grep -a 'code that node compiled' && complain 'node: it is told flags that it has'
 record nameless-node node server.js
 screen nameless-node | grep -a -e '--perf-basic-prof' >/dev/null || complain 'node: its flag is not named'
 WALLPROF_HZ=2000 WALLPROF_OVERHEAD=off record half-named-node node --perf-basic-prof -e 'for (let i = 0; i < 3e5; i++) JSON.parse("{}")'

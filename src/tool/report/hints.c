@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAST_PARTS = 20, FILES_MAX = 256 };
+enum { LEAST_PARTS = 20, FILES_MAX = 256, WAY_BYTES = 160 };
 
 static void add_hint(struct hints *hints, const char *text)
 {
@@ -28,27 +28,45 @@ static const char *main_program(const struct profile *profile)
     return "";
 }
 
-/* How a runtime is told to write the names of the code that it compiles (docs/names.md). is_further: some
- * has names already. */
-static const char *way_to_names(const char *program, bool is_further)
+/* How a runtime is told to write the names of the code that it compiles (docs/names.md): words, and what
+ * follows them. */
+struct way_to_names {
+    const char *pattern, *words, *settings[4];
+};
+
+static const struct way_to_names *way_to_names(const char *program)
 {
-    static const struct {
-        const char *pattern, *way, *further;
-    } ways[] = {
-        {"node*", "start node with --perf-basic-prof --interpreted-frames-native-stack",
-         "start node with --interpreted-frames-native-stack too"},
+    static const struct way_to_names ways[] = {
+        {"node*", "start node with", {"--perf-basic-prof", "--interpreted-frames-native-stack"}},
         {"java",
-         "start java (17 or newer) with -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
-         "-XX:+DumpPerfMapAtExit",
-         NULL},
-        {"python3.1[2-9]", "start Python with -X perf", NULL},
-        {"dotnet", "set DOTNET_PerfMapEnabled=1", NULL},
+         "start java (17 or newer) with",
+         {"-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"}},
+        {"python3.1[2-9]", "start Python with", {"-X perf"}},
+        {"dotnet", "set", {"DOTNET_PerfMapEnabled=1"}},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         if (fnmatch(ways[i].pattern, program, 0) == 0)
-            return is_further && ways[i].further ? ways[i].further : ways[i].way;
+            return &ways[i];
     }
     return NULL;
+}
+
+/* Those that are not on the command line. Returns whether there are any. has_some: the first one was set,
+ * wherever, as some code has names. */
+static bool write_missing(const struct way_to_names *way, const char *command, bool has_some,
+                          char ret[WAY_BYTES])
+{
+    int used = snprintf(ret, WAY_BYTES, "%s", way->words);
+    bool is_any = false;
+    for (int i = has_some; way->settings[i]; i++) {
+        if (strstr(command, way->settings[i]))
+            continue;
+        used += snprintf(ret + used, WAY_BYTES - (size_t)used, " %s", way->settings[i]);
+        is_any = true;
+    }
+    if (has_some)
+        snprintf(ret + used, WAY_BYTES - (size_t)used, " too");
+    return is_any;
 }
 
 /* Time of their own of the files whose functions have no names. */
@@ -140,13 +158,17 @@ static uint64_t least_time(const struct report *report)
 
 bool hints_of_code(const struct report *report, const struct profile *profile, char ret[HINT_BYTES])
 {
+    char command[PROFILE_COMMAND_BYTES],
+        what[WAY_BYTES] = "it needs a list /tmp/perf-PID.map, which some runtimes write on demand";
     const char *program = main_program(profile);
     if (time_in_nameless_code(profile) < least_time(report))
         return false;
     const bool has_some = has_named_code(profile);
-    const char *way = way_to_names(program, has_some);
-    snprintf(ret, HINT_BYTES, "%she code that %s compiled has no names: %s.", has_some ? "Some of t" : "T",
-             program, way ? way : "it needs a list /tmp/perf-PID.map, which some runtimes write on demand");
+    const struct way_to_names *way = way_to_names(program);
+    if (way && !write_missing(way, profile_command(profile, command), has_some, what))
+        return false;
+    snprintf(ret, HINT_BYTES, "%she code that %.40s compiled has no names: %s.", has_some ? "Some of t" : "T",
+             program, what);
     return true;
 }
 
