@@ -203,15 +203,20 @@ static void the_cache_is_in_its_usual_place(void **state)
     unsetenv("XDG_CACHE_HOME");
 }
 
+static struct debug_module own_file(struct own_module *own)
+{
+    own_module_init(own);
+    return (struct debug_module){
+        .path = own->path, .build_id = own->build_id, .build_id_bytes = own->build_id_bytes};
+}
+
 /* Naming the same code again does not touch its file. */
 static void what_was_read_once_is_not_read_again(void **state)
 {
     struct own_module own;
     struct name_cache cache;
     struct frame_table table;
-    own_module_init(&own);
-    struct debug_module module = {
-        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
+    struct debug_module module = own_file(&own);
     const uint64_t address = (uint64_t)(uintptr_t)setup - own.load_bias, next = address + 1;
     name_cache_open(&cache);
     assert_int_equal(file_frames_find(&module, &cache, &address, 1, &table), 0);
@@ -233,9 +238,7 @@ static void what_is_missing_is_read_with_its_function(void **state)
     struct own_module own;
     struct name_cache cache;
     struct frame_table table;
-    own_module_init(&own);
-    struct debug_module module = {
-        .path = own.path, .build_id = own.build_id, .build_id_bytes = own.build_id_bytes};
+    struct debug_module module = own_file(&own);
     const uint64_t start = (uint64_t)(uintptr_t)setup - own.load_bias;
     name_cache_open(&cache);
     for (uint64_t address = start; address < start + 8; address++) {
