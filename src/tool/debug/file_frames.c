@@ -16,6 +16,10 @@
 
 enum { VDSO_MAX_BYTES = 1 << 20 };
 
+/* With more rows kept of a module, functions are not read as a whole any more: 3 MB are read within a
+ * millisecond. */
+enum { KEPT_ROWS = 32768 };
+
 /* For how long symbols are believed without a look at the module. A build starts a program hundreds of times,
  * and each has a profile. */
 static const time_t symbols_seconds = 600;
@@ -200,7 +204,7 @@ static int read_missing(const struct kept *kept, const struct debug_module *modu
     if (module->path[0] != '/')
         return -ENOENT;
     struct debug_module known = *module;
-    known.is_known = kept->debug.row_count > 0;
+    known.is_known = kept->debug.row_count > 0 && kept->debug.row_count < KEPT_ROWS;
     if (!is_read_by_symbols(kept, module))
         return read_file(&known, missing, count, ret);
     add_symbols(find_in_file, module, missing, count, ret);
