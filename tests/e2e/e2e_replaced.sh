@@ -72,7 +72,7 @@ int main(int count, char **arguments)
         return 3;
     int is_closing = count > 2 && strcmp(arguments[2], "close") == 0;
     if (is_closing) {
-        exported(100);
+        exported(300);
         dlclose(library);
     }
     puts("ready");
@@ -80,8 +80,8 @@ int main(int count, char **arguments)
     if (!fgets(line, sizeof line, stdin))
         return 4;
     if (!is_closing)
-        exported(100);
-    NAME(is_closing ? 200 : 300);
+        exported(300);
+    NAME(is_closing ? 400 : 500);
     return 0;
 }
 SOURCE
@@ -116,7 +116,7 @@ run_changed() { # NAME CHANGE ARGUMENTS...
     mkfifo "$dir/in" "$dir/out"
     chmod -R a+rwX "$TMP"
     profile=$dir/profile.pb.gz
-    "${wrapper[@]}" env LD_PRELOAD="$TMP/libwallprof.so" WALLPROF_OUT="$profile" WALLPROF_HZ=200 \
+    "${wrapper[@]}" env LD_PRELOAD="$TMP/libwallprof.so" WALLPROF_OUT="$profile" WALLPROF_HZ=200 WALLPROF_OVERHEAD=off \
         "$dir/program" "$dir/lib.so" "${@:3}" <"$dir/in" >"$dir/out" 2>"$dir/stderr" &
     exec 3>"$dir/in" 4<"$dir/out"
     read -r answer <&4
