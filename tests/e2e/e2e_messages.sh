@@ -25,4 +25,18 @@ for kind in pipe foreign socket terminal master background; do
     read_pprof comments "$TMP/$kind.pb.gz" >"$TMP/notes" || complain "$kind: no notes"
     grep -q 'unread message: WALLPROF_HZ=no is not a whole number' "$TMP/notes" || complain "$kind: the message is lost"
 done
+
+# A message of the tool is one write, or those of several processes would stand in each other. (Each write to such a pipe is
+# read by itself.)
+"$PYTHON" - "$BUILD/wallprof" run --out "$TMP/one.pb.gz" sleep 0.2 <<'END' || complain "a message is written in pieces"
+import os, subprocess, sys
+reader, writer = os.pipe2(os.O_DIRECT)
+program = subprocess.Popen(sys.argv[1:], stderr=writer)
+os.close(writer)
+pieces = []
+while piece := os.read(reader, 65536):
+    pieces.append(piece)
+print(pieces)
+sys.exit(program.wait() or len(pieces) != 1 or not pieces[0].startswith(b"wallprof: profile in "))
+END
 exit "$bad"

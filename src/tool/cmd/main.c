@@ -59,7 +59,8 @@ static int unknown_command(const char *name)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    opterr = 0; /* command_wrong_option says it */
+    opterr = 0;                            /* command_wrong_option says it */
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a message is one write: other processes may write there too */
     if (argc > 0 && strcmp(output_file_name(argv[0]), "wallprof-run") == 0)
         return command_run(argc, argv);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
