@@ -89,8 +89,10 @@ static bool is_short_life(const struct thread_record *record)
 
 static bool is_unseen_life(const struct tree *tree, const struct thread_record *record)
 {
+    if (!is_short_life(record))
+        return false;
     const struct values claimed = claims_sum(tree, record->root, 0).claimed;
-    return is_short_life(record) && !tree_has_weight(&claimed);
+    return !tree_has_weight(&claimed);
 }
 
 /* The first thread is the main thread, by which viewers call the process. */

@@ -106,12 +106,17 @@ static void add_node(struct unnamed *unnamed, const struct profile *profile, con
     add_file(unnamed, arena_at(profile->arena, module->path), tree_wall_ns(&node->self));
 }
 
+static bool is_compiled_at_run_time(const struct location *location)
+{
+    return !location->module && !location->pseudo;
+}
+
 /* Whether the innermost frame of code that was compiled at run time has no name. */
 static bool is_in_nameless_code(const struct profile *profile, const struct tree_node *node)
 {
     for (; node->location; node = tree_node(profile->tree, node->parent)) {
         const struct location *location = tree_location_at(profile->tree, node->location);
-        if (!location->module && !location->pseudo)
+        if (is_compiled_at_run_time(location))
             return !has_name(profile, location);
     }
     return false;
@@ -122,7 +127,7 @@ static bool has_named_code(const struct profile *profile)
     const struct tree *tree = profile->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
-        if (!location->module && !location->pseudo && has_name(profile, location))
+        if (is_compiled_at_run_time(location) && has_name(profile, location))
             return true;
     }
     return false;

@@ -1,4 +1,5 @@
 #include "short_name.h"
+#include "base/name_pattern.h"
 #include "tool/io/text.h"
 
 #include <stdbool.h>
@@ -104,8 +105,7 @@ static bool write_javascript(const char *name, char ret[SHORT_NAME_BYTES])
         const char *function = name + bytes + strspn(name + bytes, "*~^+"), *place = strchr(function, ' ');
         if (!place)
             return false;
-        const char *slash = strrchr(place, '/'), *file = slash ? slash + 1 : place + 1;
-        const char *column = strrchr(file, ':'); /* after the line */
+        const char *file = name_last_part(place + 1), *column = strrchr(file, ':'); /* after the line */
         snprintf(ret, SHORT_NAME_BYTES, "%.*s %.*s", place > function ? (int)(place - function) : 11,
                  place > function ? function : "(anonymous)",
                  (int)(column ? column - file : (long)strlen(file)), file);
@@ -126,12 +126,11 @@ static bool write_python(const char *name, char ret[SHORT_NAME_BYTES])
 {
     static const char mark[] = "py::";
     const size_t bytes = sizeof mark - 1;
-    const char *function = name + bytes,
-               *place = strncmp(name, mark, bytes) == 0 ? strchr(function, ':') : NULL;
+    const char *function = strncmp(name, mark, bytes) == 0 ? name + bytes : "",
+               *place = strchr(function, ':');
     if (!place)
         return false;
-    const char *slash = strrchr(place, '/'), *file = slash ? slash + 1 : place + 1;
-    snprintf(ret, SHORT_NAME_BYTES, "%.*s %s", (int)(place - function), function, file);
+    snprintf(ret, SHORT_NAME_BYTES, "%.*s %s", (int)(place - function), function, name_last_part(place + 1));
     remove_word(ret, ".<locals>");
     return true;
 }
