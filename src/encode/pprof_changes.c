@@ -18,6 +18,26 @@ float pprof_changes_decode(uint64_t number, uint64_t period_ns)
     return squared_ns > -squared_ns_max && squared_ns < squared_ns_max ? (float)squared_ns : 0;
 }
 
+/* The next two numbers. True if they are not both 0. */
+static bool write_pair(const struct pprof_changes *changes, float near, float far,
+                       struct protobuf_writer *ret)
+{
+    const uint64_t numbers[2] = {pprof_changes_encode(near, changes->period_ns),
+                                 pprof_changes_encode(far, changes->period_ns)};
+    protobuf_varint(ret, numbers[0]);
+    protobuf_varint(ret, numbers[1]);
+    return numbers[0] || numbers[1];
+}
+
+static void write_passed_node(const struct pprof_changes *changes, const struct changes *passed,
+                              uint32_t levels, struct protobuf_writer *ret)
+{
+    const size_t before = ret->used;
+    protobuf_varint(ret, levels);
+    if (!write_pair(changes, passed->cum_near, passed->cum_far, ret))
+        ret->used = before;
+}
+
 /* A root has no use for its changes: nobody asks what entered or left all of a thread. */
 static void write_passed(const struct pprof_changes *changes, const struct tree *tree, arena_ref node,
                          struct protobuf_writer *ret)
@@ -25,14 +45,10 @@ static void write_passed(const struct pprof_changes *changes, const struct tree 
     uint32_t depth = tree_node(tree, node)->depth;
     for (arena_ref at = tree_node(tree, node)->parent;
          at && tree_node(tree, at)->parent && tree_node(tree, at)->depth >= changes->above;
-         at = tree_node(tree, at)->parent) {
-        const struct changes *passed = &tree_node(tree, at)->changes;
-        if (tree_has_weight(&tree_node(tree, at)->self) || (passed->cum_near == 0 && passed->cum_far == 0))
-            continue;
-        protobuf_varint(ret, depth - tree_node(tree, at)->depth);
-        protobuf_varint(ret, pprof_changes_encode(passed->cum_near, changes->period_ns));
-        protobuf_varint(ret, pprof_changes_encode(passed->cum_far, changes->period_ns));
-    }
+         at = tree_node(tree, at)->parent)
+        if (!tree_has_weight(&tree_node(tree, at)->self))
+            write_passed_node(changes, &tree_node(tree, at)->changes, depth - tree_node(tree, at)->depth,
+                              ret);
 }
 
 void pprof_changes_write(struct pprof_changes *changes, const struct tree *tree, arena_ref node,
@@ -40,14 +56,11 @@ void pprof_changes_write(struct pprof_changes *changes, const struct tree *tree,
 {
     const struct changes *own = &tree_node(tree, node)->changes;
     protobuf_clear(ret);
-    protobuf_varint(ret, pprof_changes_encode(own->flat_near, changes->period_ns));
-    protobuf_varint(ret, pprof_changes_encode(own->flat_far, changes->period_ns));
-    protobuf_varint(ret, pprof_changes_encode(own->cum_near, changes->period_ns));
-    protobuf_varint(ret, pprof_changes_encode(own->cum_far, changes->period_ns));
+    const bool has_flat = write_pair(changes, own->flat_near, own->flat_far, ret),
+               has_cum = write_pair(changes, own->cum_near, own->cum_far, ret);
+    const size_t own_bytes = ret->used;
     write_passed(changes, tree, node, ret);
     changes->above = UINT32_MAX;
-    bool has_any =
-        ret->used > 4 || own->flat_near != 0 || own->flat_far != 0 || own->cum_near != 0 || own->cum_far != 0;
-    if (!has_any)
+    if (!has_flat && !has_cum && ret->used == own_bytes)
         protobuf_clear(ret);
 }

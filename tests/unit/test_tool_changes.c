@@ -238,6 +238,26 @@ static void a_node_without_values_is_told_by_the_one_below(void **state)
     protobuf_deinit(&numbers);
 }
 
+/* Read and written again it would be another file: nothing is left of such a number. */
+static void what_rounds_to_nothing_is_not_written(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tree *tree = &fixture->tree;
+    struct protobuf_writer numbers = {0};
+    struct pprof_changes changes = {PERIOD, UINT32_MAX};
+    observe(fixture, 10, RUNNING, "ma");
+    observe(fixture, 20, RUNNING, "mb");
+    end(fixture, 20);
+    arena_ref above = fake_find(tree, fixture->thread.root, "m"), b = fake_find(tree, above, "b");
+    tree_node(tree, above)->changes = (struct changes){.cum_near = -0.3F, .cum_far = 0.3F};
+    tree_node(tree, b)->changes = (struct changes){0.3F, -0.3F, 0.3F, 0.3F};
+    pprof_changes_pass(&changes, tree, fixture->thread.root);
+    pprof_changes_pass(&changes, tree, above);
+    pprof_changes_write(&changes, tree, b, &numbers);
+    assert_int_equal(numbers.used, 0);
+    protobuf_deinit(&numbers);
+}
+
 static void assert_error(double near, double far, uint64_t wall_ns, uint64_t expected)
 {
     const struct values values = {.samples = 10, .cpu_ns = wall_ns / 4, .blocked_ns = wall_ns - wall_ns / 4};
@@ -291,6 +311,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_life_has_one_end, setup, teardown),
         cmocka_unit_test_setup_teardown(labels_change_too, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_without_values_is_told_by_the_one_below, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_rounds_to_nothing_is_not_written, setup, teardown),
         cmocka_unit_test(numbers_survive_a_pprof_file),
         cmocka_unit_test(bars_are_narrower_for_long_calls),
         cmocka_unit_test(few_samples_have_no_bar),
