@@ -4,7 +4,7 @@
 #
 # Variants are whole builds in directories of their own: make VARIANT=asan unit. All compile the same sources.
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/.*WALLPROF_VERSION "\(.*\)"/\1/p' src/encode/version.h)
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 BINDIR  ?= $(PREFIX)/bin
@@ -48,7 +48,7 @@ SANITIZE := $(sanitize_$(VARIANT))
 WARN    := -Wall -Wextra -Wundef -Wshadow -Wstrict-prototypes -Wvla -Werror=implicit-function-declaration
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(WERROR) -fPIC -fvisibility=hidden -fno-plt -pthread $(SANITIZE) \
-              -Iinclude -iquote src -iquote tests -iquote . $(CROSS_CPP) -D_GNU_SOURCE -DWALLPROF_VERSION='"$(VERSION)"'
+              -Iinclude -iquote src -iquote tests -iquote . $(CROSS_CPP) -D_GNU_SOURCE
 # The library runs with glibc 2.17 and newer. A sanitizer stands before functions of any version.
 ALL_CFLAGS += $(if $(SANITIZE),,-include src/sig/sys/glibc_versions.h)
 # What a signal handler runs: no stack protector (it reads thread-local storage), no checked calls into the C library

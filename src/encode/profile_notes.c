@@ -1,5 +1,6 @@
 #include "profile_notes.h"
 #include "base/number_names.h"
+#include "version.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* What is written of small profiles made by hand, to the letter, and what readers make of it. */
+#include "encode/version.h"
 #include "lib/fake_letters.h"
 #include "base/random.h"
 

@@ -1,6 +1,7 @@
 /* A small profile made by hand, written to a file, read back,
  * and held to every rule that readers of pprof have. */
 #include "encode/enc_pprof.h"
+#include "encode/version.h"
 #include "names/symbolize.h"
 
 #include "lib/fake_module.h"

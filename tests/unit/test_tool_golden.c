@@ -10,6 +10,7 @@
  * Not compared: compression, wallprof's own version (VERSION in its place), and of HTML what stands around
  * the data, which is only held to be the page that was built.
  */
+#include "encode/version.h"
 #include "tool/formats/formats.h"
 #include "tool/read/recording.h"
 #include "profile/store.h"

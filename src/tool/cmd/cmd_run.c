@@ -9,6 +9,7 @@
 #include "base/number_names.h"
 #include "config/config.h"
 #include "encode/format.h"
+#include "encode/version.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/run/executable.h"

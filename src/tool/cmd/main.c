@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "encode/version.h"
 #include "tool/io/command.h"
 #include "tool/io/likeness.h"
 #include "tool/io/output_file.h"

@@ -6,6 +6,7 @@
  * Standard: the Callgrind Format Specification of valgrind's manual. docs/formats.md has the rules that the
  * readers add, and what is counted under recursion.
  */
+#include "encode/version.h"
 #include "callgrind_costs.h"
 #include "formats.h"
 #include "base/sort.h"

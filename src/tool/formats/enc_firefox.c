@@ -10,6 +10,7 @@
  */
 #include "base/clock.h"
 #include "encode/profile_notes.h"
+#include "encode/version.h"
 #include "firefox_tables.h"
 #include "formats.h"
 #include "base/sort.h"

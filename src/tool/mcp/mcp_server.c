@@ -1,6 +1,7 @@
 #include "mcp_server.h"
 #include "mcp_inbox.h"
 #include "mcp_tools.h"
+#include "encode/version.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 #include "push_http.h"
 
+#include "encode/version.h"
 #include "curl_abi.h"
 #include "base/number_names.h"
 
