@@ -102,8 +102,10 @@ static void read_one_out(const struct config_reading *reading, const char *name,
     else if (!(out = next_out(reading->config)))
         log_add(reading->log, LOG_ERROR, "%s has more than %d names; %.*s is left out", reading->name,
                 1 + CONFIG_MORE_OUTS_MAX, (int)length, name);
-    else
-        memcpy(out, name, length);
+    else if (format_is_unknown(memcpy(out, name, length)))
+        log_add(reading->log, LOG_ERROR,
+                "%s: no format has the ending of %s (" FORMAT_ENDINGS " are known); writing pprof",
+                reading->name, out);
 }
 
 static void read_out(const struct config_reading *reading)

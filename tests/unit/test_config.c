@@ -571,6 +571,11 @@ static void there_may_be_several_outputs(void **state)
     assert_string_equal(fixture->config.more_outs[6], "8.pb");
     assert_int_equal(fixture->config.more_out_count, 7);
     assert_said(fixture, "WALLPROF_OUT has more than 8 names; 9.pb is left out");
+    read_one(fixture, "WALLPROF_OUT", "a.pb.gz,/tmp/%p.svg");
+    assert_string_equal(fixture->config.more_outs[0], "/tmp/%p.svg");
+    assert_said(fixture,
+                "WALLPROF_OUT: no format has the ending of /tmp/%p.svg (.pb.gz, .callgrind, .folded, .html, "
+                ".json.gz and .store are known); writing pprof");
 }
 
 static void the_log_may_go_to_a_file(void **state)
