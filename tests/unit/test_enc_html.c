@@ -1,6 +1,7 @@
 /* The data in a page, byte for byte, for profiles made by hand; and that no name gets out of it. */
 #include "tool/formats/formats.h"
 
+#include "encode/version.h"
 #include "lib/fake_files.h"
 #include "lib/fake_profile.h"
 #include "lib/narrow_memory.h"
