@@ -114,7 +114,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check check-all coverage unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
+.PHONY: all help deps check check-all coverage gate-rates unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -128,6 +128,7 @@ help:
 	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (5 minutes)'
 	@echo 'make coverage RUNS=1000 REAL_RUNS=200   how often error bars hold the truth (30 minutes)'
+	@echo 'make gate-rates   how often wallprof diff --gate is wrong (2 minutes)'
 	@echo 'make servers  profile eight real servers under load, judge the profiles, print a table (5 minutes)'
 	@echo 'make torture TORTURE_SECONDS=120   everything at once that has ever gone wrong, so long each'
 	@echo 'make family-build a real project built under wallprof-run --merge, and timed'
@@ -403,6 +404,10 @@ bench-unwind: $(LIB) $(UNWIND_PROGRAMS)
 # How often error bars hold the truth: RUNS simulated runs of each program, REAL_RUNS real ones (docs/accuracy.md).
 coverage: $(LIB) $(TOOL) $(BUILD)/tests/coverage/simulated $(BUILD)/tests/targets/target_shares
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/coverage/run
+
+# How often the gate of wallprof diff takes chance for a change, and finds 2 % (2 minutes, on a quiet machine).
+gate-rates: $(LIB) $(TOOL)
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/coverage/gate
 
 # Real servers under real load. SERVERS='redis nginx' are those two; tests/servers/lib.sh has the other settings.
 servers:

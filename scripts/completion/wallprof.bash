@@ -102,7 +102,7 @@ _wallprof_arguments() { # COMMAND
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
     top,-*) _wallprof_report_value || _wallprof_words "$report --stacks" ;;
-    diff,-*) _wallprof_report_value || _wallprof_words "$report --normalize" ;;
+    diff,-*) _wallprof_report_value || _wallprof_words "$report --gate --on --per --normalize --markdown" ;;
     callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     explain,-*) _wallprof_words '--lines --json --output --help' ;;
     view,-*) _wallprof_words '--output --print --serve --help' ;;

@@ -117,7 +117,7 @@ import sys, time, urllib.error, urllib.request
 end = time.monotonic() + 60
 while time.monotonic() < end:
     try:
-        with urllib.request.urlopen(sys.argv[1], timeout=20) as page:
+        with urllib.request.urlopen(sys.argv[1]) as page:
             sys.exit(page.status != 200 or sys.argv[2] not in page.read().decode())
     except (ConnectionError, TimeoutError, urllib.error.URLError) as error:
         if isinstance(error, urllib.error.HTTPError):
@@ -162,17 +162,21 @@ fi
 
 # Of one, a few hundred pieces and copies with a changed word: status 0, or 1 with a reason.
 cat >"$TMP/damage.py" <<'END'
-import random, subprocess, sys
+import random, resource, subprocess, sys
 tool, path, scratch = sys.argv[1:]
 store = open(path, "rb").read()
 choose = random.Random(7)
 counts = {0: 0, 1: 0}
 
+# A loop without an end is killed by SIGXCPU, however busy the machine is.
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (20, resource.RLIM_INFINITY))
+
 def judge(what, data):
     with open(scratch, "wb") as file:
         file.write(data)
     command = [tool, "export", scratch, "-f", "folded", "-o", "-"]
-    run = subprocess.run(command, capture_output=True, timeout=20)
+    run = subprocess.run(command, capture_output=True, preexec_fn=limit)
     if run.returncode not in (0, 1) or (run.returncode == 1 and not run.stderr):
         sys.exit(f"{what}: status {run.returncode}, {run.stderr.decode(errors='replace')}")
     counts[run.returncode] += 1

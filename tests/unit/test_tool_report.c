@@ -1,6 +1,6 @@
 /* Reports of a small profile whose every number is known: rows, tables at given widths,
  * filters, JSON, differences. */
-#include "tool/report/diff.h"
+#include "tool/report/diff_forms.h"
 #include "tool/read/recording.h"
 #include "tool/report/report.h"
 #include "tool/report/report_table.h"
@@ -386,7 +386,7 @@ static struct fake_bytes json_of(struct fixture *fixture, const struct diff *dif
     const struct report_table table = {
         .report = &fixture->report, .profile = &fixture->recording.profile, .lines = 2};
     if (diff)
-        diff_json_write(diff, 1, &json);
+        diff_json_write(diff, 1, NULL, &json);
     else
         assert_true(report_json_write(&table, &json));
     assert_int_equal(sink_commit(sink), 0);
@@ -497,12 +497,22 @@ static void assert_diff_table(const struct diff *diff, const char *expected)
     char *text = NULL;
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
-    diff_table_write(diff, 3, 80, false, stream);
+    diff_table_write(&(struct diff_table){diff, NULL, 3, 80, false}, stream);
     fclose(stream);
     if (strcmp(text, expected) != 0)
         print_error("%s", text);
     assert_string_equal(text, expected);
     free(text);
+}
+
+/* One run of each side. */
+static void compare(struct diff *diff, const struct report *before, const struct report *after,
+                    enum diff_scale scale)
+{
+    const struct diff_side sides[] = {{before, 1, NULL}, {after, 1, NULL}};
+    const struct diff_request request = {
+        .by = REPORT_BY_FUNCTION, .metric = METRIC_WALL, .scale = scale, .units = {1, 2}};
+    assert_int_equal(diff_make(diff, sides, &request), 0);
 }
 
 static void a_profile_does_not_differ_from_itself(void **state)
@@ -511,15 +521,13 @@ static void a_profile_does_not_differ_from_itself(void **state)
     struct diff diff;
     make_report(fixture);
     for (int normalized = 0; normalized < 2; normalized++) {
-        assert_int_equal(diff_make(&diff, &fixture->report, &fixture->report, REPORT_BY_FUNCTION, METRIC_WALL,
-                                   false, normalized),
-                         0);
+        compare(&diff, &fixture->report, &fixture->report, normalized ? DIFF_SHARES : DIFF_AS_MEASURED);
         assert_int_equal(diff.row_count, 5);
         for (size_t i = 0; i < diff.row_count; i++) {
             assert_int_equal(diff.rows[i].presence, DIFF_BOTH);
             for (int metric = 0; metric < METRIC_COUNT; metric++) {
-                assert_int_equal(diff_change(&diff, diff.rows[i].flat, (enum report_metric)metric), 0);
-                assert_int_equal(diff_change(&diff, diff.rows[i].cum, (enum report_metric)metric), 0);
+                assert_int_equal(diff_change(diff.rows[i].flat, (enum report_metric)metric), 0);
+                assert_int_equal(diff_change(diff.rows[i].cum, (enum report_metric)metric), 0);
             }
         }
         diff_free(&diff);
@@ -533,9 +541,7 @@ static void differences_are_after_less_before(void **state)
     make_report(fixture);
     fixture->request.thread = "pool";
     make_other(fixture, 3);
-    assert_int_equal(diff_make(&diff, &fixture->report, &fixture->other_report, REPORT_BY_FUNCTION,
-                               METRIC_WALL, false, false),
-                     0);
+    compare(&diff, &fixture->report, &fixture->other_report, DIFF_AS_MEASURED);
     assert_diff_table(&diff, "wall    9.00 s to 12.0 s: +3.00 s (+33.3%)\n"
                              "cpu     3.30 s to 0: -3.30 s (-100.0%)\n"
                              "off-cpu 5.70 s to 12.0 s: +6.30 s (+110.5%)\n"
@@ -574,16 +580,12 @@ static void normalized_only_shares_differ(void **state)
     struct fixture *fixture = *state;
     struct diff diff;
     make_report(fixture);
-    make_other(fixture, 3); /* 17 s: wait 13.5 s of them, 7.147 s of 9 s */
-    assert_int_equal(diff_make(&diff, &fixture->report, &fixture->other_report, REPORT_BY_FUNCTION,
-                               METRIC_WALL, false, true),
-                     0);
+    make_other(fixture, 3); /* 17 s: wait 13.5 s of them, 7.147 s of 9 s; parts are rounded to 1 ns each */
+    compare(&diff, &fixture->report, &fixture->other_report, DIFF_SHARES);
     assert_string_equal(diff.rows[0].name, "wait");
-    assert_int_equal(diff_change(&diff, diff.rows[0].flat, METRIC_WALL),
-                     INT64_C(7147058824) - 5500 * (int64_t)MS);
+    assert_int_equal(diff_change(diff.rows[0].flat, METRIC_WALL), INT64_C(7147058823) - 5500 * (int64_t)MS);
     assert_string_equal(diff.rows[1].name, "work");
-    assert_int_equal(diff_change(&diff, diff.rows[1].flat, METRIC_WALL),
-                     INT64_C(1720588235) - 3250 * (int64_t)MS);
+    assert_int_equal(diff_change(diff.rows[1].flat, METRIC_WALL), INT64_C(1720588235) - 3250 * (int64_t)MS);
     diff_free(&diff);
 }
 
@@ -626,14 +628,12 @@ static void assert_time(uint64_t ns, const char *expected)
 static void a_difference_has_the_error_of_both(void **state)
 {
     (void)state;
-    const struct diff diff = {.scale = 1}, scaled = {.scale = 3};
     const struct report_error errors[2] = {{300, 30}, {400, 40}},
                               few[2] = {{300, REPORT_ERROR_UNKNOWN}, {0, 0}};
-    assert_int_equal(diff_error(&diff, errors).wall_ns, 500);
-    assert_int_equal(diff_error(&diff, errors).cpu_ns, 50);
-    assert_int_equal(diff_error(&scaled, errors).wall_ns, 1236);
-    assert_int_equal(diff_error(&diff, few).wall_ns, 300);
-    assert_int_equal(diff_error(&diff, few).cpu_ns, REPORT_ERROR_UNKNOWN);
+    assert_int_equal(diff_error(errors).wall_ns, 500);
+    assert_int_equal(diff_error(errors).cpu_ns, 50);
+    assert_int_equal(diff_error(few).wall_ns, 300);
+    assert_int_equal(diff_error(few).cpu_ns, REPORT_ERROR_UNKNOWN);
 }
 
 static void assert_within(uint64_t ns, uint64_t error_ns, const char *time, const char *share)

@@ -1,11 +1,10 @@
 #include "commands.h"
 #include "tool/io/command.h"
-#include "tool/io/array.h"
 #include "tool/merge/merge.h"
 #include "tool/io/output_file.h"
 #include "base/number_names.h"
+#include "recording_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -34,8 +33,7 @@ static const char help[] =
     "A file that cannot be read is named and left out; the exit status is 1 then.\n";
 
 struct merge_request {
-    char **names; /* of the recordings; owned, each of them too */
-    uint32_t name_count, name_capacity;
+    struct recording_files inputs;
     struct output_files outputs;
     enum label_policy labels;
     const char *lists[OUTPUT_FILES_MAX];
@@ -44,57 +42,6 @@ struct merge_request {
 };
 
 /* ---- the recordings ---- */
-
-static int add_name(struct merge_request *request, char *name)
-{
-    if (!name ||
-        !array_grow(&request->names, &request->name_capacity, request->name_count, sizeof *request->names)) {
-        free(name);
-        return -ENOMEM;
-    }
-    request->names[request->name_count++] = name;
-    return 0;
-}
-
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t bytes = strlen(name), ending_bytes = strlen(ending);
-    return bytes > ending_bytes && strcmp(name + bytes - ending_bytes, ending) == 0;
-}
-
-/* A file that is still being written has a name that begins with a dot. */
-static int is_recording(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' && (ends_in(entry->d_name, ".store") || ends_in(entry->d_name, ".pb.gz") ||
-                                       ends_in(entry->d_name, ".pb"));
-}
-
-/* In the order of the names. */
-static int add_directory(struct merge_request *request, const char *path)
-{
-    struct dirent **entries;
-    int status = 0, count = scandir(path, &entries, is_recording, alphasort);
-    if (count < 0)
-        return -errno;
-    for (int i = 0; i < count; i++) {
-        char *name = NULL;
-        if (status == 0)
-            status =
-                asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0 ? -ENOMEM : add_name(request, name);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
-/* A file, or the recordings in a directory. 0 or -errno. */
-static int add_input(struct merge_request *request, const char *path)
-{
-    struct stat file;
-    if (strcmp(path, "-") != 0 && stat(path, &file) == 0 && S_ISDIR(file.st_mode))
-        return add_directory(request, path);
-    return add_name(request, strdup(path));
-}
 
 /* The same for each line of a list; "-" is standard input. */
 static int add_list(struct merge_request *request, const char *path)
@@ -110,7 +57,7 @@ static int add_list(struct merge_request *request, const char *path)
         if (bytes > 0 && line[bytes - 1] == '\n')
             line[bytes - 1] = '\0';
         if (*line)
-            status = add_input(request, line);
+            status = recording_files_add(&request->inputs, line);
     }
     if (status == 0 && ferror(list))
         status = -EIO;
@@ -121,20 +68,20 @@ static int add_list(struct merge_request *request, const char *path)
 }
 
 /* Removes the names that lead to the same file as `path`, if that exists. */
-static void drop_input(struct merge_request *request, const char *path)
+static void drop_input(struct recording_files *inputs, const char *path)
 {
     struct stat file, other;
     uint32_t kept = 0;
     if (stat(path, &file) < 0 || !S_ISREG(file.st_mode))
         return;
-    for (uint32_t i = 0; i < request->name_count; i++) {
-        char *name = request->names[i];
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        char *name = inputs->names[i];
         if (stat(name, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino)
             free(name);
         else
-            request->names[kept++] = name;
+            inputs->names[kept++] = name;
     }
-    request->name_count = kept;
+    inputs->count = kept;
 }
 
 static int report_error(const char *path, int error)
@@ -147,19 +94,12 @@ static int list_inputs(struct merge_request *request, char **paths, int count)
 {
     int status = 0;
     for (int i = 0; i < count; i++)
-        status |= report_error(paths[i], add_input(request, paths[i]));
+        status |= report_error(paths[i], recording_files_add(&request->inputs, paths[i]));
     for (int i = 0; i < request->list_count; i++)
         status |= report_error(request->lists[i], add_list(request, request->lists[i]));
     for (int i = 0; i < request->outputs.count; i++)
-        drop_input(request, request->outputs.paths[i]);
+        drop_input(&request->inputs, request->outputs.paths[i]);
     return status;
-}
-
-static void free_inputs(struct merge_request *request)
-{
-    for (uint32_t i = 0; i < request->name_count; i++)
-        free(request->names[i]);
-    free(request->names);
 }
 
 /* ---- the merge ---- */
@@ -201,8 +141,8 @@ static int merge_files(const struct merge_request *request)
     struct merge *merge = merge_begin(request->labels);
     if (!merge)
         return command_fail("there is not enough memory to merge anything");
-    for (uint32_t i = 0; may_go_on && i < request->name_count; i++) {
-        may_go_on = add_file(merge, request->names[i], &status);
+    for (uint32_t i = 0; may_go_on && i < request->inputs.count; i++) {
+        may_go_on = add_file(merge, request->inputs.names[i], &status);
         may_go_on &= !(status && request->is_strict);
     }
     if (may_go_on)
@@ -283,6 +223,6 @@ int command_merge(int argc, char **argv)
         return status;
     int listed = list_inputs(&request, argv + optind, argc - optind);
     status = listed && request.is_strict ? listed : listed | merge_files(&request);
-    free_inputs(&request);
+    recording_files_free(&request.inputs);
     return status;
 }

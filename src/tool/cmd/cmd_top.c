@@ -78,7 +78,7 @@ int command_top(int argc, char **argv)
     static const struct option names[] = {
         REPORT_LONG_OPTIONS, {"stacks", no_argument, NULL, REPORT_OPTION_STACKS}, {0}};
     struct report_options options;
-    int status = report_options_read(&options, argc, argv, names);
+    int status = report_options_read(&options, argc, argv, &(struct report_own_options){.names = names});
     if (status == 0 && options.is_help)
         status = report_options_print_help(help, help_end);
     else if (status == 0 && options.request.keeps_stacks && !options.is_json)

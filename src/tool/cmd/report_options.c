@@ -92,8 +92,6 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->request.shows_idle = true;
     else if (option == REPORT_OPTION_STACKS)
         options->request.keeps_stacks = true;
-    else if (option == REPORT_OPTION_NORMALIZE)
-        options->is_normalized = true;
     else if (option == 's')
         options->sort = argument;
     else if (option == 'b' && by >= 0)
@@ -107,15 +105,20 @@ static int set_option(struct report_options *options, int option, const char *ar
     return status;
 }
 
-int report_options_read(struct report_options *options, int argc, char **argv, const struct option *names)
+int report_options_read(struct report_options *options, int argc, char **argv,
+                        const struct report_own_options *own)
 {
     int status = 0;
     text_init();
     *options = (struct report_options){.command = *argv, .columns = COLUMNS_NOT_SAID, .colour = "auto"};
-    for (int option;
-         status == 0 && (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:o:jh", names, NULL)) >= 0;)
-        status = option == '?' ? command_wrong_option(options->command, argv, names)
-                               : set_option(options, option, optarg);
+    for (int option; status == 0 &&
+                     (option = getopt_long(argc, argv, "s:cn:b:t:p:l:f:i:w:o:jh", own->names, NULL)) >= 0;) {
+        if (option == '?')
+            status = command_wrong_option(options->command, argv, own->names);
+        else
+            status = option > UCHAR_MAX ? own->read(own->context, option, optarg)
+                                        : set_option(options, option, optarg);
+    }
     if (status == 0 && !options->is_help)
         status = output_redirect(options->command, options->output, options->is_json);
     options->request.shows_idle |= idle_is_shown();

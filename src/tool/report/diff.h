@@ -1,15 +1,38 @@
 /*
- * Two reports side by side: the values of each row and thread before and after, and the difference.
+ * Two sides compared: the values of each row and thread before and after, and the difference.
+ *
+ * A side is one run of a program, or several. Of several runs each value is the mean, and its error bar is
+ * what the runs show (spread.h). A row that a run does not have is 0 there.
  *
  * Called from: the commands, after text_init. Malloc.
  */
 #ifndef WALLPROF_DIFF_H
 #define WALLPROF_DIFF_H
 
-#include "base/json.h"
 #include "report.h"
+#include "spread.h"
 
-#include <stdio.h>
+/* A new binary often has another name: rows that are named after the program are one row. */
+struct diff_side {
+    const struct report *runs; /* at least one */
+    size_t run_count;
+    const char *program; /* its file's name; NULL if it is not known */
+};
+
+/* What the values of AFTER are multiplied by. */
+enum diff_scale {
+    DIFF_AS_MEASURED,
+    DIFF_SHARES, /* the total of each run, of both sides, becomes that of BEFORE's mean */
+    DIFF_WORK    /* BEFORE's units of work by AFTER's */
+};
+
+struct diff_request {
+    enum report_by by;
+    enum report_metric metric;
+    bool by_cum;
+    enum diff_scale scale;
+    double units[2]; /* of work, with DIFF_WORK */
+};
 
 enum diff_presence { DIFF_BOTH, DIFF_NEW, DIFF_GONE };
 
@@ -17,36 +40,32 @@ struct diff_row {
     const char *name;
     struct values flat[2], cum[2]; /* before and after; zeros where there is no such row */
     struct report_error flat_error[2], cum_error[2];
+    struct spread runs[2]; /* the cumulative metric of the runs of each side */
     enum diff_presence presence;
 };
 
 struct diff {
-    const struct report *reports[2];
-    struct diff_row *rows;    /* of both reports, by the size of their difference */
+    struct diff_side sides[2];
+    struct diff_request request;
+    struct values total[2];   /* of a run, as it was measured, without what filters leave out */
+    struct spread runs[2];    /* the metric of it, of the runs of each side, scaled as rows are */
+    struct diff_row *rows;    /* of both sides, by the size of their difference */
     struct diff_row *threads; /* one row for all threads of a name; flat and cum are the same */
     size_t row_count, thread_count;
-    enum report_by by;
-    enum report_metric metric;
-    bool by_cum, is_normalized;
     bool has_errors; /* error bars are shown; false after diff_make */
-    double scale;    /* AFTER's values are multiplied by it */
 };
 
-/*
- * The reports must outlive the difference. With is_normalized, AFTER is scaled so that both have the same
- * total of the metric. 0; or -ENOMEM with nothing held.
- */
-int diff_make(struct diff *diff, const struct report *before, const struct report *after, enum report_by by,
-              enum report_metric metric, bool by_cum, bool is_normalized);
+/* The reports must outlive the difference. 0; or -ENOMEM with nothing held. */
+int diff_make(struct diff *diff, const struct diff_side sides[2], const struct diff_request *request);
 void diff_free(struct diff *diff);
 
-/* A metric after less before; normalized if the difference is. */
-int64_t diff_change(const struct diff *diff, const struct values values[2], enum report_metric metric);
+/* What the values of a side's run are multiplied by. */
+double diff_factor(const struct diff *diff, int side, size_t run);
 
-/* The error bar of a change; scaled as the change is. */
-struct report_error diff_error(const struct diff *diff, const struct report_error errors[2]);
+/* A metric after less before. */
+int64_t diff_change(const struct values values[2], enum report_metric metric);
 
-void diff_table_write(const struct diff *diff, size_t lines, int columns, bool has_colour, FILE *stream);
-void diff_json_write(const struct diff *diff, size_t lines, struct json *json);
+/* The error bar of a change. */
+struct report_error diff_error(const struct report_error errors[2]);
 
 #endif

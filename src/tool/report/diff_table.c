@@ -1,5 +1,5 @@
-/* The two forms of a difference: text and JSON. */
-#include "diff.h"
+/* A difference as a table of text. */
+#include "diff_forms.h"
 #include "report_table.h"
 #include "tool/io/text.h"
 
@@ -12,6 +12,7 @@ static const char *const presence_words[] = {[DIFF_BOTH] = "", [DIFF_NEW] = "new
 
 struct writing {
     const struct diff *diff;
+    const struct diff_request *request;
     FILE *stream;
     int columns;
     bool has_colour;
@@ -21,7 +22,7 @@ static void put_change(const struct writing *writing, const struct values values
                        enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES];
-    int64_t change = diff_change(writing->diff, values, metric);
+    int64_t change = diff_change(values, metric);
     if (metric == METRIC_SAMPLES)
         snprintf(number, sizeof number, change ? "%+" PRId64 : "%" PRId64, change);
     else
@@ -39,9 +40,9 @@ static void put_change_within(const struct writing *writing, const struct values
                               const struct report_error errors[2], enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES] = "few", bar[TEXT_NUMBER_BYTES + 4] = "";
-    const struct report_error error = diff_error(writing->diff, errors);
+    const struct report_error error = diff_error(errors);
     uint64_t error_ns = metric == METRIC_CPU ? error.cpu_ns : error.wall_ns;
-    int64_t change = diff_change(writing->diff, values, metric);
+    int64_t change = diff_change(values, metric);
     if (!has_error(writing, metric)) {
         put_change(writing, values, metric);
         return;
@@ -63,7 +64,7 @@ static void put_relative(const struct writing *writing, const struct values valu
 {
     char number[TEXT_NUMBER_BYTES] = "";
     uint64_t before = report_metric(&values[0], metric);
-    double change = (double)diff_change(writing->diff, values, metric);
+    double change = (double)diff_change(values, metric);
     if (presence != DIFF_BOTH)
         snprintf(number, sizeof number, "%s", presence_words[presence]);
     else if (before)
@@ -76,7 +77,7 @@ static int columns_used(const struct writing *writing)
 {
     if (!writing->diff->has_errors)
         return 4 * CELL_COLUMNS + SHARE_COLUMNS + 2;
-    int main_error = has_error(writing, writing->diff->metric) ? 2 * ERROR_COLUMNS : 0;
+    int main_error = has_error(writing, writing->request->metric) ? 2 * ERROR_COLUMNS : 0;
     return 3 * CELL_COLUMNS + main_error + ERROR_COLUMNS + SHARE_COLUMNS + 2;
 }
 
@@ -89,14 +90,14 @@ static void put_heading(const struct writing *writing, const char *heading, enum
 
 static void put_row(const struct writing *writing, const struct diff_row *row, enum report_by by)
 {
-    const struct diff *diff = writing->diff;
-    enum report_metric other = diff->metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
-    const struct values *shown = diff->by_cum ? row->cum : row->flat;
-    put_change_within(writing, row->flat, row->flat_error, diff->metric);
-    put_change_within(writing, row->cum, row->cum_error, diff->metric);
-    put_relative(writing, shown, row->presence, diff->metric);
+    const enum report_metric metric = writing->request->metric;
+    const enum report_metric other = metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
+    const struct values *shown = writing->request->by_cum ? row->cum : row->flat;
+    put_change_within(writing, row->flat, row->flat_error, metric);
+    put_change_within(writing, row->cum, row->cum_error, metric);
+    put_relative(writing, shown, row->presence, metric);
     put_change_within(writing, row->flat, row->flat_error, other);
-    if (!diff->has_errors)
+    if (!writing->diff->has_errors)
         put_change(writing, row->cum, other);
     fputs("  ", writing->stream);
     report_put_name(writing->stream, row->name, by, writing->columns, columns_used(writing));
@@ -105,15 +106,15 @@ static void put_row(const struct writing *writing, const struct diff_row *row, e
 
 static void put_headings(const struct writing *writing, const char *name)
 {
-    const struct diff *diff = writing->diff;
-    enum report_metric other = diff->metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
+    const enum report_metric metric = writing->request->metric;
+    const enum report_metric other = metric == METRIC_CPU ? METRIC_WALL : METRIC_CPU;
     report_bold(writing->stream, writing->has_colour, true);
     fputc('\n', writing->stream);
-    put_heading(writing, report_metric_headings[diff->metric], diff->metric);
-    put_heading(writing, "CUM", diff->metric);
-    text_put_number(writing->stream, diff->by_cum ? "CUM %" : "%", SHARE_COLUMNS);
+    put_heading(writing, report_metric_headings[metric], metric);
+    put_heading(writing, "CUM", metric);
+    text_put_number(writing->stream, writing->request->by_cum ? "CUM %" : "%", SHARE_COLUMNS);
     put_heading(writing, report_metric_headings[other], other);
-    if (!diff->has_errors)
+    if (!writing->diff->has_errors)
         text_put_number(writing->stream, "CUM", CELL_COLUMNS);
     fprintf(writing->stream, "  %s", name);
     report_bold(writing->stream, writing->has_colour, false);
@@ -122,11 +123,9 @@ static void put_headings(const struct writing *writing, const char *name)
 
 static void put_total(const struct writing *writing, const char *what, enum report_metric metric)
 {
-    const struct diff *diff = writing->diff;
-    const struct values values[2] = {diff->reports[0]->selected, diff->reports[1]->selected};
-    const struct diff unscaled = {.metric = metric};
+    const struct values *values = writing->diff->total;
     char before[TEXT_NUMBER_BYTES], after[TEXT_NUMBER_BYTES], change[TEXT_NUMBER_BYTES], share[64] = "";
-    int64_t difference = diff_change(&unscaled, values, metric);
+    int64_t difference = diff_change(values, metric);
     uint64_t was = report_metric(&values[0], metric);
     text_time(before, was);
     text_time(after, report_metric(&values[1], metric));
@@ -138,10 +137,10 @@ static void put_total(const struct writing *writing, const char *what, enum repo
 }
 
 /* Rows without a difference in the metric come last, and are not shown. */
-static size_t count_changed(const struct diff *diff, const struct diff_row *rows, size_t count)
+static size_t count_changed(enum report_metric metric, const struct diff_row *rows, size_t count)
 {
-    while (count > 0 && !diff_change(diff, rows[count - 1].flat, diff->metric) &&
-           !diff_change(diff, rows[count - 1].cum, diff->metric))
+    while (count > 0 && !diff_change(rows[count - 1].flat, metric) &&
+           !diff_change(rows[count - 1].cum, metric))
         count--;
     return count;
 }
@@ -149,7 +148,7 @@ static size_t count_changed(const struct diff *diff, const struct diff_row *rows
 static void put_rows(const struct writing *writing, const struct diff_row *rows, size_t count, size_t lines,
                      enum report_by by)
 {
-    count = count_changed(writing->diff, rows, count);
+    count = count_changed(writing->request->metric, rows, count);
     if (count == 0)
         fputs("no difference\n", writing->stream);
     for (size_t i = 0; i < count && i < lines; i++)
@@ -158,98 +157,71 @@ static void put_rows(const struct writing *writing, const struct diff_row *rows,
         fprintf(writing->stream, "and %zu more\n", count - lines);
 }
 
-void diff_table_write(const struct diff *diff, size_t lines, int columns, bool has_colour, FILE *stream)
+static void put_gate(const struct writing *writing, const struct gate *gate)
 {
-    const struct writing writing = {diff, stream, columns, has_colour};
+    char text[GATE_TEXT_BYTES];
+    report_bold(writing->stream, writing->has_colour, true);
+    fprintf(writing->stream, "gate    %s\n", gate_text(gate, text));
+    report_bold(writing->stream, writing->has_colour, false);
+    if (gate->row) {
+        fputs("        in ", writing->stream);
+        text_put(writing->stream, gate->row, -1, TEXT_CUT_END);
+        fputs(" and what it calls\n", writing->stream);
+    }
+    if (gate_is_of_one_run(gate))
+        text_put_wrapped(writing->stream, "        " GATE_ONE_RUN, writing->columns);
+}
+
+/* What a unit of work took. */
+static void put_units(const struct diff *diff, FILE *stream)
+{
+    char before[TEXT_NUMBER_BYTES], after[TEXT_NUMBER_BYTES];
+    const double *units = diff->request.units;
+    const double each[2] = {(double)report_metric(&diff->total[0], diff->request.metric) / units[0],
+                            (double)report_metric(&diff->total[1], diff->request.metric) / units[1]};
+    text_time(before, (uint64_t)(each[0] + 0.5));
+    text_time(after, (uint64_t)(each[1] + 0.5));
+    fprintf(stream, "work    %.15g to %.15g units: %s %s to %s a unit", units[0], units[1],
+            report_metric_words[diff->request.metric], before, after);
+    if (each[0] > 0)
+        fprintf(stream, " (%+.1f%%)", 100 * (each[1] / each[0] - 1));
+    fputs("\n", stream);
+}
+
+void diff_put_scale(const struct diff *diff, FILE *stream)
+{
+    const uint64_t before = report_metric(&diff->total[0], diff->request.metric),
+                   after = report_metric(&diff->total[1], diff->request.metric);
+    if (diff->sides[0].run_count + diff->sides[1].run_count > 2)
+        fprintf(stream, "runs    %zu to %zu; times are of one run\n", diff->sides[0].run_count,
+                diff->sides[1].run_count);
+    if (diff->request.scale == DIFF_WORK)
+        put_units(diff, stream);
+    if (diff->request.scale == DIFF_WORK && diff->request.units[0] != diff->request.units[1])
+        fprintf(stream, "what is below is for equal work: what came after, times %.4g\n",
+                diff->request.units[0] / diff->request.units[1]);
+    if (diff->request.scale == DIFF_SHARES && before && after)
+        fprintf(stream, "what is below is of equal totals: what came after, times %.4g\n",
+                (double)before / (double)after);
+}
+
+void diff_table_write(const struct diff_table *table, FILE *stream)
+{
+    const struct diff *diff = table->diff;
+    const enum report_by by = diff->request.by;
+    const struct writing writing = {diff, &diff->request, stream, table->columns, table->has_colour};
+    if (table->gate)
+        put_gate(&writing, table->gate);
     put_total(&writing, "wall", METRIC_WALL);
     put_total(&writing, "cpu", METRIC_CPU);
     put_total(&writing, "off-cpu", METRIC_OFFCPU);
-    if (diff->reports[0]->selected.rundelay_ns + diff->reports[1]->selected.rundelay_ns > 0)
+    if (diff->total[0].rundelay_ns + diff->total[1].rundelay_ns > 0)
         put_total(&writing, "delay", METRIC_RUNDELAY);
-    if (diff->is_normalized)
-        fprintf(stream, "what is below is of equal totals: what came after, times %.4g\n", diff->scale);
-    if (diff->thread_count > 1 && diff->by != REPORT_BY_THREAD) {
+    diff_put_scale(diff, stream);
+    if (diff->thread_count > 1 && by != REPORT_BY_THREAD) {
         put_headings(&writing, "THREADS NAMED");
         put_rows(&writing, diff->threads, diff->thread_count, THREADS_MAX, REPORT_BY_THREAD);
     }
-    put_headings(&writing, report_by_headings[diff->by]);
-    put_rows(&writing, diff->rows, diff->row_count, lines, diff->by);
-}
-
-/* ---- JSON ---- */
-
-static void json_changes(struct json *json, const struct diff *diff, const char *key,
-                         const struct values values[2])
-{
-    static const char *const keys[METRIC_COUNT] = {"wall_ns", "cpu_ns", "offcpu_ns", "rundelay_ns",
-                                                   "samples"};
-    json_key(json, key);
-    json_begin_object(json);
-    for (int metric = 0; metric < METRIC_COUNT; metric++) {
-        json_key(json, keys[metric]);
-        json_int(json, diff_change(diff, values, (enum report_metric)metric));
-    }
-    json_end_object(json);
-}
-
-static void json_sides(struct json *json, const struct diff *diff, const char *key,
-                       const struct values values[2])
-{
-    json_key(json, key);
-    json_begin_object(json);
-    report_json_values(json, "before", &values[0]);
-    report_json_values(json, "after", &values[1]);
-    json_changes(json, diff, "change", values);
-    json_end_object(json);
-}
-
-static void json_errors(struct json *json, const struct diff *diff, const struct diff_row *row)
-{
-    const struct report_error flat = diff_error(diff, row->flat_error),
-                              cum = diff_error(diff, row->cum_error);
-    if (!diff->has_errors)
-        return;
-    report_json_error(json, "flat_error", &flat);
-    report_json_error(json, "cum_error", &cum);
-}
-
-static void json_rows(struct json *json, const struct diff *diff, const char *key,
-                      const struct diff_row *rows, size_t count)
-{
-    json_key(json, key);
-    json_begin_array(json);
-    for (size_t i = 0; i < count; i++) {
-        json_newline(json);
-        json_begin_object(json);
-        json_key(json, "name");
-        json_string(json, rows[i].name);
-        json_key(json, "presence");
-        json_string(json, rows[i].presence == DIFF_BOTH ? "both" : presence_words[rows[i].presence]);
-        json_sides(json, diff, "flat", rows[i].flat);
-        json_sides(json, diff, "cum", rows[i].cum);
-        json_errors(json, diff, &rows[i]);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-void diff_json_write(const struct diff *diff, size_t lines, struct json *json)
-{
-    const struct values totals[2] = {diff->reports[0]->selected, diff->reports[1]->selected};
-    json_begin_object(json);
-    json_key(json, "version");
-    json_uint(json, 1);
-    json_key(json, "normalized");
-    json_bool(json, diff->is_normalized);
-    json_sides(json, diff, "total", totals);
-    json_rows(json, diff, "threads", diff->threads, diff->thread_count);
-    json_key(json, "by");
-    json_string(json, report_by_words[diff->by]);
-    json_key(json, "sort");
-    json_string(json, report_metric_words[diff->metric]);
-    json_key(json, "row_count");
-    json_uint(json, diff->row_count);
-    json_rows(json, diff, "rows", diff->rows, diff->row_count < lines ? diff->row_count : lines);
-    json_end_object(json);
-    json_newline(json);
+    put_headings(&writing, report_by_headings[by]);
+    put_rows(&writing, diff->rows, diff->row_count, table->lines, by);
 }
