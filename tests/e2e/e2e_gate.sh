@@ -54,6 +54,12 @@ says 3 '^\*\*cpu \+.* allowed: failed\*\*' --sort cpu --gate 50 --markdown "$bas
 says 3 'Compare|directories of several runs' --sort cpu --gate 50 "$base/1.pb.gz" "$slow/1.pb.gz"
 says 0 '^runs    5 to 1; times are of one run$' --sort cpu "$base" "$slow/1.pb.gz"
 
+# A run with two outputs is one run.
+mkdir "$TMP/twice"
+cp "$slow/1.pb.gz" "$slow/2.pb.gz" "$TMP/twice"
+cp "$slow/1.pb.gz" "$TMP/twice/1.store"
+says 0 '^runs    5 to 2; ' "$base" "$TMP/twice"
+
 # The file has another name in the second version, and is one module.
 "$tool" diff --json --by module "$base" "$slow" | "$PYTHON" -c '
 import json, sys
@@ -83,6 +89,7 @@ says 2 "--per '0'" --per 0 "$base" "$slow"
 says 2 "--per '1,2,3'" --per 1,2,3 "$base" "$slow"
 says 2 '--on says what --gate judges' --on parse "$base" "$slow"
 says 2 '--normalize makes the totals equal' --normalize --gate 5 "$base" "$slow"
+says 2 '--per or --normalize' --normalize --per 2 "$base" "$slow"
 says 2 '--markdown or --json' --markdown --json "$base" "$slow"
 cp "$base/1.pb.gz" "$TMP/empty/1.pb.gz"
 head -c 100 "$base/2.pb.gz" >"$TMP/empty/2.pb.gz"

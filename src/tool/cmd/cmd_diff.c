@@ -56,6 +56,14 @@ static int read_gate(struct compared *compared, const char *text)
     return 0;
 }
 
+static int set_scale(struct compared *compared, enum diff_scale scale)
+{
+    if (compared->request.scale != DIFF_AS_MEASURED && compared->request.scale != scale)
+        return command_misused("diff", "--per or --normalize, not both");
+    compared->request.scale = scale;
+    return 0;
+}
+
 static int read_units(struct compared *compared, const char *text)
 {
     const char *end;
@@ -66,8 +74,7 @@ static int read_units(struct compared *compared, const char *text)
         is_right = read_number(end + 1, &end, &units[1]);
     if (!is_right || *end || units[0] <= 0 || units[1] <= 0)
         return command_misused("diff", "--per '%s'? (N or N,M: numbers above 0)", text);
-    compared->request.scale = DIFF_WORK;
-    return 0;
+    return set_scale(compared, DIFF_WORK);
 }
 
 static int read_option(void *context, int option, const char *argument)
@@ -78,8 +85,8 @@ static int read_option(void *context, int option, const char *argument)
     if (option == PER)
         return read_units(compared, argument);
     if (option == NORMALIZE)
-        compared->request.scale = DIFF_SHARES;
-    else if (option == MARKDOWN)
+        return set_scale(compared, DIFF_SHARES);
+    if (option == MARKDOWN)
         compared->is_markdown = true;
     else if (option == ON)
         compared->on = argument;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int add_name(struct recording_files *files, char *name)
 {
@@ -32,6 +33,31 @@ static int is_recording(const struct dirent *entry)
                                        ends_in(entry->d_name, ".pb"));
 }
 
+/* Of a run with several outputs a directory may have both. The pprof file has the names of its machine. */
+static bool has_pprof_beside(const char *path)
+{
+    static const char *const endings[] = {".pb.gz", ".pb"};
+    const int stem = (int)(strlen(path) - strlen(".store"));
+    bool is_there = false;
+    for (size_t i = 0; !is_there && ends_in(path, ".store") && i < sizeof endings / sizeof *endings; i++) {
+        char *other = NULL;
+        is_there = asprintf(&other, "%.*s%s", stem, path, endings[i]) >= 0 && access(other, F_OK) == 0;
+        free(other);
+    }
+    return is_there;
+}
+
+static int add_entry(struct recording_files *files, const char *directory, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", directory, name) < 0)
+        return -ENOMEM;
+    if (!has_pprof_beside(path))
+        return add_name(files, path);
+    free(path);
+    return 0;
+}
+
 /* In the order of the names. */
 static int add_directory(struct recording_files *files, const char *path)
 {
@@ -40,9 +66,8 @@ static int add_directory(struct recording_files *files, const char *path)
     if (count < 0)
         return -errno;
     for (int i = 0; i < count; i++) {
-        char *name = NULL;
         if (status == 0)
-            status = asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0 ? -ENOMEM : add_name(files, name);
+            status = add_entry(files, path, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);

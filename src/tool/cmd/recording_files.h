@@ -10,8 +10,8 @@ struct recording_files {
     uint32_t count, capacity;
 };
 
-/* A file; or the stores and pprof files in a directory, in the order of their names. "-" is a file. 0 or
- * -errno. */
+/* A file; or the stores and pprof files in a directory, in the order of their names. A store beside a pprof
+ * file of its name is the same recording, and is left out. "-" is a file. 0 or -errno. */
 int recording_files_add(struct recording_files *files, const char *path);
 void recording_files_free(struct recording_files *files);
 

@@ -169,7 +169,7 @@ static void put_gate(const struct writing *writing, const struct gate *gate)
         fputs(" and what it calls\n", writing->stream);
     }
     if (gate_is_of_one_run(gate))
-        text_put_wrapped(writing->stream, "        " GATE_ONE_RUN, writing->columns);
+        text_put_wrapped(writing->stream, GATE_ONE_RUN, writing->columns);
 }
 
 /* What a unit of work took. */
