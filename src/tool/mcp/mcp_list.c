@@ -90,7 +90,9 @@ static const struct mcp_parameter callers_parameters[] = {
     {0}};
 
 static const struct mcp_parameter diff_parameters[] = {
-    {.name = "before", .description = "Path of the earlier recording, or of a directory of several runs", .is_required = true},
+    {.name = "before",
+     .description = "Path of the earlier recording, or of a directory of several runs",
+     .is_required = true},
     {.name = "after", .description = "Path of the later recording, or of a directory", .is_required = true},
     BY,
     {.name = "normalize",
