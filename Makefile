@@ -174,7 +174,7 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The page of the HTML format, in two pieces: what comes before a profile's data, and what comes after it.
-HTML_SRC    := $(wildcard src/tool/formats/html/* third_party/*/*)
+HTML_SRC    := $(wildcard src/tool/formats/html/*)
 $(BUILD)/html_page.before: scripts/html-page $(HTML_SRC)
 	@mkdir -p $(@D)
 	$(Q)scripts/html-page $@ $(@:.before=.after)

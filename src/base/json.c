@@ -168,6 +168,22 @@ void json_digits(struct json *json, uint64_t value)
     put_number(json, text);
 }
 
+void json_text_begin(struct json *json)
+{
+    begin_value(json);
+    put_text(json, "\"");
+}
+
+void json_text_put(struct json *json, const char *characters, size_t bytes)
+{
+    sink_write(json->sink, characters, bytes);
+}
+
+void json_text_end(struct json *json)
+{
+    put_text(json, "\"");
+}
+
 void json_newline(struct json *json)
 {
     put_text(json, "\n");

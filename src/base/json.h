@@ -81,6 +81,11 @@ void json_ms(struct json *json, int64_t value_ns);
 /* Writes the digits as a string, for readers that would round a number to a double. */
 void json_digits(struct json *json, uint64_t value);
 
+/* A string in parts, as long as it may be. Its characters need no escape: letters, digits, '+' and '/'. */
+void json_text_begin(struct json *json);
+void json_text_put(struct json *json, const char *characters, size_t bytes);
+void json_text_end(struct json *json);
+
 /* Ends a line between two values, for people who read the file. */
 void json_newline(struct json *json);
 

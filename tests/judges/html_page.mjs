@@ -4,7 +4,7 @@
  * written as a pprof file. MODULES has playwright-core and axe-core.
  */
 import {execFileSync} from 'node:child_process';
-import {readFileSync} from 'node:fs';
+import {readFileSync, statSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -89,6 +89,19 @@ const press = (page, key) => page.keyboard.press(key);
 const stateOf = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const widthOf = (page, name) => frame(page, name).evaluate((element) => element.style.width);
 
+/* Waits for a text, because a search begins a little after the last key. */
+async function says(what, page, selector, expected) {
+  const isSaid = ([where, text]) => document.querySelector(where).textContent.replace(/\u2009/g, '').replace(/\u00a0/g, ' ') === text;
+  await page.waitForFunction(isSaid, [selector, expected], {timeout: WAIT_MS})
+    .catch(async () => complain(`${what} is '${await textOf(page, selector)}', not '${expected}'`));
+}
+
+/* Types into the search, and waits until it has been made. */
+async function search(page, text) {
+  await page.fill('#search', text);
+  await page.waitForFunction((term) => (new URLSearchParams(location.hash.slice(1)).get('search') ?? '') === term, text, {timeout: WAIT_MS});
+}
+
 /* The table is made anew some time after the graph; its note, which is written with it, says what of. */
 async function tableIsOf(page, beginning, ending) {
   const isShown = ([begins, ends]) => {
@@ -165,7 +178,7 @@ async function searchCountsNestedMatchesOnce() {
   const page = await open('small');
   const functions = functionsOf('small');
   const totals = totalsOf('small');
-  await page.fill('#search', 'PARSE');
+  await search(page, 'PARSE');
   const expected = (type, title, value) => `1 function matches: ${value}, ${share(functions[type].parse.total, totals[type])} of ${title}.`;
   equal('found', await textOf(page, '#found'), expected('wall', 'Wall clock', milliseconds(functions.wall.parse.total)));
   await page.check('#event-cpu', {force: true});
@@ -174,12 +187,12 @@ async function searchCountsNestedMatchesOnce() {
   equal('found, samples', await textOf(page, '#found'), expected('samples', 'Samples', String(functions.samples.parse.total)));
   check('matches are marked', await page.locator('.frame.match').count() === 3);
   check('others are not', await page.locator('.frame.miss').count() > 2);
-  await page.fill('#search', 'in:libc');
+  await search(page, 'in:libc');
   equal('found by module', await textOf(page, '#found'),
         `1 function matches: ${functions.samples.wait.total}, ${share(functions.samples.wait.total, totals.samples)} of Samples.`);
-  await page.fill('#search', 'all');
+  await search(page, 'all');
   equal('made up frames match nothing', await textOf(page, '#found'), 'Nothing matches “all”.');
-  await page.fill('#search', 'no such thing');
+  await search(page, 'no such thing');
   equal('found nothing', await textOf(page, '#found'), 'Nothing matches “no such thing”.');
   await close('small', page);
 }
@@ -314,7 +327,7 @@ async function aLinkSaysTheView() {
   await first.selectOption('#colour', 'state');
   await first.selectOption('#look', 'flame');
   await frame(first, 'main').click();
-  await first.fill('#search', 'item');
+  await search(first, 'item');
   const hash = await first.evaluate(() => location.hash);
   const status = await textOf(first, '.status');
   await close('small', first);
@@ -340,7 +353,7 @@ async function thereAreTwoThemes() {
     grounds.push(await colourOf(page, 'html', 'backgroundColor'));
     await checkAccess(`${colorScheme}`, page);
     await page.selectOption('#colour', 'state');
-    await page.fill('#search', 'parse');
+    await search(page, 'parse');
     await frame(page, 'main').click();
     await tableIsOf(page, 'Wall clock, in main: ', ' functions that match');
     await checkAccess(`${colorScheme}, zoomed and searched`, page);
@@ -446,7 +459,7 @@ async function noNameIsMarkup() {
   equal('command', await page.textContent('h1'), name);
   equal('frame', await page.locator('.frame[aria-level="2"]').textContent(), name);
   await page.locator('.frame[aria-level="2"]').click();
-  await page.fill('#search', '<script>');
+  await search(page, '<script>');
   await page.selectOption('#thread', 'each');
   await tableIsOf(page, `Wall clock, in ${name}: `, ' functions that match');
   equal('row', await page.locator('#rows th').textContent(), name);
@@ -483,6 +496,23 @@ async function fiftyThousandNodesAreQuick() {
   await close('large', page);
 }
 
+/* Times are told, and not judged. */
+async function hundredThousandStacksAreAPage() {
+  const megabytes = statSync(join(pages, 'stacks.html')).size / 1e6;
+  check(`size of 100,000 stacks: ${megabytes} MB`, megabytes <= 10);
+  const page = await open('stacks');
+  const painted = await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(performance.now()), 0))));
+  const {samples} = totalsOf('stacks');
+  equal('samples', await page.getAttribute('#total-samples', 'value'), String(samples));
+  const narrow = await page.locator('.frame').evaluateAll((all) => all.filter((element) => element.getBoundingClientRect().width < 0.99).length);
+  check(`frames narrower than a pixel: ${narrow}`, narrow === 0);
+  const began = Date.now();
+  await search(page, 'handle_123');
+  console.log(`100,000 stacks: ${megabytes.toFixed(1)} MB, first view ${Math.round(painted)} ms after it began; a search ${Date.now() - began} ms`);
+  check('what was found', /^11 functions match: /.test(await textOf(page, '#found')));
+  await close('stacks', page);
+}
+
 async function aDeepStackIsScrolledThrough() {
   const page = await open('deep');
   check('only what is in sight is drawn', await page.locator('.frame').count() < 200);
@@ -509,7 +539,7 @@ async function aRealProgramHasAPage() {
   const page = await open('run');
   check('its threads', Number(await textOf(page, '#threads')) === 2);
   for (const text of ['time_sleep', 'clock_nanosleep', 'start_thread']) {
-    await page.fill('#search', text);
+    await search(page, text);
     console.log(`    ${await textOf(page, '#found')}`);
   }
   check('a thread began in start_thread', (await textOf(page, '#found')).startsWith('1 function matches'));
@@ -521,7 +551,7 @@ for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, threadsCanBeTold, flamesAreUpsideDown,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
-                    runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick,
+                    runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {
   await test().catch((error) => complain(`${test.name}: ${error.stack}`));
   console.log(`${failures ? '   ' : 'ok '} ${test.name}`);

@@ -1,9 +1,10 @@
 /*
- * html_pages DIRECTORY: writes profiles made by hand as pages, for a browser to open, and as pprof files.
+ * html_pages DIRECTORY [STACKS]: writes profiles made by hand as pages, for a browser to open, and as pprof
+ * files.
  *
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
- * pool.
+ * pool. stacks: so many different stacks, 100,000 if nothing is said.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
@@ -15,7 +16,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LARGE_NODES = 50000, LARGE_FUNCTIONS = 4000, LARGE_DEPTH = 56, DEEP_FRAMES = 20000 };
+enum {
+    LARGE_NODES = 50000,
+    LARGE_FUNCTIONS = 4000,
+    LARGE_THREADS = 16,
+    LARGE_DEPTH = 56,
+    DEEP_FRAMES = 20000,
+    STACKS = 100000
+};
 
 static void write_file(const char *name, const struct fake_profile *fake, enum sink_coding coding,
                        int (*encode)(const struct profile *profile, struct sink *sink))
@@ -94,47 +102,79 @@ static void write_hostile(void)
     finish("hostile", &fake);
 }
 
-/* Calls as in a program of classes: often the same callees, now and then others, down to LARGE_DEPTH. */
-static void add_stack(struct fake_profile *fake, struct random_state *random, const arena_ref *locations,
-                      arena_ref root)
+/* A profile as of a program of classes. */
+struct large {
+    struct fake_profile fake;
+    struct random_state random;
+    arena_ref locations[LARGE_FUNCTIONS], roots[LARGE_THREADS];
+    uint32_t stacks; /* different ones */
+};
+
+static void init_large(struct large *large, size_t arena_bytes)
 {
-    arena_ref node = root;
+    struct fake_profile *fake = &large->fake;
+    char name[96];
+    arena_ref modules[14];
+    fake_profile_init(fake, arena_bytes);
+    random_init(&large->random, 1);
+    for (int i = 0; i < 14; i++) {
+        snprintf(name, sizeof name, "/usr/lib/x86_64-linux-gnu/libpart%d.so.%d", i, i % 3);
+        modules[i] = fake_profile_module(fake, name);
+    }
+    for (int i = 0; i < LARGE_FUNCTIONS; i++) {
+        snprintf(name, sizeof name, "service::Component%d::handle_%d(std::string const&, int)", i % 211, i);
+        large->locations[i] = fake_profile_plain(fake, modules[(i * i / 7) % 14], name);
+    }
+    for (int i = 0; i < LARGE_THREADS; i++) {
+        snprintf(name, sizeof name, "worker-%d", i);
+        large->roots[i] = fake_profile_thread(fake, 7000 + i, name);
+    }
+    fake->profile.command = "/usr/sbin/service --workers 16";
+}
+
+/* Often the same callees, now and then others, down to LARGE_DEPTH. */
+static arena_ref add_path(struct large *large)
+{
+    struct random_state *random = &large->random;
+    arena_ref node = large->roots[random_below(random, LARGE_THREADS)];
     uint32_t place = random_below(random, 8);
     for (int depth = 0; depth < LARGE_DEPTH && random_below(random, 1000) >= 30; depth++) {
         place = place * 31 + random_below(random, random_below(random, 8) ? 2 : 16);
-        node = fake_profile_node(fake, node, locations[place % LARGE_FUNCTIONS]);
+        node = fake_profile_node(&large->fake, node, large->locations[place % LARGE_FUNCTIONS]);
     }
+    return node;
+}
+
+static void add_stack(struct large *large)
+{
+    struct random_state *random = &large->random;
+    arena_ref ref = add_path(large);
+    struct tree_node *node = tree_node(&large->fake.tree, ref);
+    if (node->depth == 0)
+        return;
+    large->stacks += node->self.samples == 0;
     uint64_t weight = random_below(random, 1000);
-    if (node != root)
-        fake_profile_weigh(fake, node, 1, weight * weight * weight + 1,
-                           random_below(random, 3) * weight * 100000);
+    fake_profile_weigh(&large->fake, ref, 1, weight * weight * weight + 1,
+                       random_below(random, 3) * weight * 100000);
+    node->changes = (struct changes){(float)weight * 1e12F, 9e13F, (float)weight * 1e11F, 8e13F};
 }
 
 static void write_large(void)
 {
-    static arena_ref locations[LARGE_FUNCTIONS];
-    struct fake_profile fake;
-    struct random_state random;
-    char name[96];
-    arena_ref modules[14], roots[16];
-    fake_profile_init(&fake, 1 << 26);
-    random_init(&random, 1);
-    for (int i = 0; i < 14; i++) {
-        snprintf(name, sizeof name, "/usr/lib/x86_64-linux-gnu/libpart%d.so.%d", i, i % 3);
-        modules[i] = fake_profile_module(&fake, name);
-    }
-    for (int i = 0; i < LARGE_FUNCTIONS; i++) {
-        snprintf(name, sizeof name, "service::Component%d::handle_%d(std::string const&, int)", i % 211, i);
-        locations[i] = fake_profile_plain(&fake, modules[(i * i / 7) % 14], name);
-    }
-    for (int i = 0; i < 16; i++) {
-        snprintf(name, sizeof name, "worker-%d", i);
-        roots[i] = fake_profile_thread(&fake, 7000 + i, name);
-    }
-    while (fake.tree.node_count < LARGE_NODES)
-        add_stack(&fake, &random, locations, roots[random_below(&random, 16)]);
-    fake.profile.command = "/usr/sbin/service --workers 16";
-    finish("large", &fake);
+    struct large large = {0};
+    init_large(&large, 1 << 26);
+    while (large.fake.tree.node_count < LARGE_NODES)
+        add_stack(&large);
+    finish("large", &large.fake);
+}
+
+static void write_stacks(uint32_t stacks)
+{
+    struct large large = {0};
+    init_large(&large, (size_t)1 << 30);
+    while (large.stacks < stacks)
+        add_stack(&large);
+    finish("stacks", &large.fake);
 }
 
 /* More than a double holds exactly. */
@@ -197,8 +237,8 @@ static void write_waits(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2 || chdir(argv[1]) < 0) {
-        fprintf(stderr, "usage: html_pages DIRECTORY\n");
+    if (argc < 2 || argc > 3 || chdir(argv[1]) < 0) {
+        fprintf(stderr, "usage: html_pages DIRECTORY [STACKS]\n");
         return 2;
     }
     write_small();
@@ -207,5 +247,6 @@ int main(int argc, char **argv)
     write_huge();
     write_deep();
     write_waits();
+    write_stacks(argc > 2 ? (uint32_t)atol(argv[2]) : STACKS);
     return 0;
 }

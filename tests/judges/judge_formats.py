@@ -7,12 +7,14 @@ nanosecond: callgrind (its threads are by name), the page's data, top. What is w
 off by less than one, the file by half of one at most. Firefox has times and ticks instead: of it every stack must be
 one of that thread's in pprof, and the threads must be the same.
 """
+import base64
 import collections
 import gzip
 import json
 import re
 import subprocess
 import sys
+import zlib
 
 import pprof_read
 
@@ -62,6 +64,36 @@ def cumulative(stacks):
 # ---- the page ----
 
 
+def columns_of(data):
+    """Of each tree: up, location, samples, cpu, offcpu, wait and run delay of its nodes. src/tool/formats/html_numbers.h"""
+    strings = [each["numbers"] for each in [*data["trees"], data]]
+    numbers = varints(zlib.decompress(b"".join(base64.b64decode(text + "=" * (-len(text) % 4)) for text in strings)))
+    has_delay = len(data["total"]) > 4
+    for tree in data["trees"]:
+        columns = [column(numbers, tree["nodes"]) for _ in range(7 if has_delay else 6)]
+        yield columns if has_delay else [*columns, [0] * tree["nodes"]]
+        for _ in range(4 if tree.get("has_changes") else 0):
+            column(numbers, tree["nodes"])
+
+
+def varints(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def column(numbers, count):
+    values = []
+    while len(values) < count:
+        value = next(numbers)
+        values += [value] if value else [0] * (next(numbers) + 1)
+    return values
+
+
 def page_of(path):
     """Values by stack, and off-CPU time by what was waited for: a CPU, or what the node waits for."""
     with open(path, encoding="utf-8") as file:
@@ -69,14 +101,14 @@ def page_of(path):
     names = [data["strings"][data["functions"][i]] for i in range(0, len(data["functions"]), 3)]
     frames = [[names[function] for function in reversed(location[1::2])] for location in data["locations"]]
     pairs, waits = [], collections.Counter()
-    for tree in data["trees"]:
-        path_, delays = [], dict(zip(*[iter(tree.get("rundelay", []))] * 2))
-        for i in range(0, len(tree["nodes"]), 7):
-            depth, location, *values, wait = tree["nodes"][i : i + 7]
-            waits["cpu"] += delays.get(i // 7, 0)
-            waits[data["waits"][wait]] += values[OFFCPU] - delays.get(i // 7, 0)
-            path_[depth - 1 :] = [frames[location]]
-            pairs.append(((tree.get("id", 0), tree.get("name", ""), *(name for each in path_ for name in each)), values))
+    for tree, columns in zip(data["trees"], columns_of(data)):
+        path_ = []
+        for up, location, samples, cpu, offcpu, wait, delay in zip(*columns):
+            waits["cpu"] += delay
+            waits[data["waits"][wait]] += offcpu - delay
+            path_[len(path_) - up :] = [frames[location]]
+            pairs.append(((tree.get("id", 0), tree.get("name", ""), *(name for each in path_ for name in each)),
+                          [samples, cpu, offcpu, cpu + offcpu]))
         same_total = summed((0, values) for stack, values in pairs if stack[0] == tree.get("id", 0))
         if [int(digits) for digits in tree["total"][:4]] != same_total.get(0, [0] * 4):
             fail(f"the page's total of {tree.get('name')} is {tree['total']}, its nodes have {same_total}")

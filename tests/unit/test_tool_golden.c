@@ -16,6 +16,7 @@
 #include "profile/store.h"
 
 #include "lib/fake_files.h"
+#include "lib/page_numbers.h"
 #include "lib/small_profile.h"
 
 #include <fcntl.h>
@@ -102,7 +103,7 @@ static void hide_version(struct fake_bytes *file, bool has_lengths)
     }
 }
 
-/* What stands between the two pieces of the page. */
+/* What stands between the two pieces of the page, with its numbers as text. */
 static void cut_page(struct fake_bytes *file)
 {
     const size_t before = (size_t)(html_page_before_end - html_page_before);
@@ -110,9 +111,11 @@ static void cut_page(struct fake_bytes *file)
     assert_true(file->size > before + after);
     assert_memory_equal(file->bytes, html_page_before, before);
     assert_memory_equal(file->bytes + file->size - after, html_page_after, after);
-    file->size -= before + after;
-    memmove(file->bytes, file->bytes + before, file->size);
-    file->bytes[file->size] = '\0';
+    file->bytes[file->size - after] = '\0';
+    char *shown = page_numbers_shown((const char *)file->bytes + before);
+    assert_non_null(shown);
+    fake_bytes_free(file);
+    *file = (struct fake_bytes){(unsigned char *)shown, strlen(shown)};
 }
 
 static struct fake_bytes written(const struct fixture *fixture, enum file_format format,

@@ -1,88 +1,4 @@
-/* The table of functions, the controls, and the start. Last of three parts (profile.js). */
-
-/* ---- the table ---- */
-
-/* The self and total values of each function in the zoomed part. A function inside itself counts once. */
-function functionTotals() {
-  const rows = new Map();
-  const depthOf = new Map();
-  const open = [{node: zoomed, isLeaving: false}];
-  while (open.length > 0) {
-    const {node, isLeaving} = open.pop();
-    const {frame, self, total} = node.data;
-    const depth = depthOf.get(frame) ?? 0;
-    depthOf.set(frame, isLeaving ? depth - 1 : depth + 1);
-    if (isLeaving || node.value === 0) {
-      if (!isLeaving)
-        depthOf.set(frame, depth);
-      continue;
-    }
-    if (!rows.has(frame))
-      rows.set(frame, {frame, self: 0, total: 0});
-    const sums = rows.get(frame);
-    sums.self += self[column()];
-    sums.total += depth === 0 ? total[column()] : 0;
-    open.push({node, isLeaving: true});
-    for (const child of node.children ?? [])
-      open.push({node: child, isLeaving: false});
-  }
-  return [...rows.values()].filter(({frame}) => !frame.isMadeUp);
-}
-
-const compareText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
-const ORDERS = {
-  self: (a, b) => b.self - a.self || b.total - a.total,
-  total: (a, b) => b.total - a.total || b.self - a.self,
-  name: (a, b) => compareText(a.frame.name, b.frame.name),
-  module: (a, b) => compareText(a.frame.module.name, b.frame.module.name) || b.self - a.self,
-};
-
-function functionRow({frame, self, total}) {
-  const tr = document.createElement('tr');
-  for (const value of [self, total]) {
-    const cell = tr.insertCell();
-    cell.textContent = formatValue(state.event, value);
-    cell.title = formatExact(state.event, String(value));
-    tr.insertCell().textContent = formatShare(value, wholeTotal());
-  }
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = frame.name;
-  button.title = 'Search for it';
-  button.addEventListener('click', () => setSearch(frame.name));
-  const th = document.createElement('th');
-  th.scope = 'row';
-  th.append(button);
-  tr.append(th);
-  const where = tr.insertCell();
-  where.textContent = frame.module.name;
-  where.title = frame.module.path;
-  return tr;
-}
-
-function showTable() {
-  const all = functionTotals().filter(({frame}) => !state.search || matches.has(frame)).sort(ORDERS[state.sort]);
-  const part = zoomed === root ? '' : `, in ${zoomed.data.frame.name}`;
-  byId('rows').replaceChildren(...all.slice(0, rowsShown).map(functionRow));
-  byId('top-note').textContent = `${TITLES[state.event]}${part}: ${Math.min(rowsShown, all.length)} of ` +
-    `${groupDigits(String(all.length))} ${state.search ? 'functions that match' : 'functions'}`;
-  byId('more').hidden = all.length <= rowsShown;
-  for (const th of byId('top').querySelectorAll('th[data-column]')) {
-    if (th.dataset.column === state.sort)
-      th.setAttribute('aria-sort', ['name', 'module'].includes(state.sort) ? 'ascending' : 'descending');
-    else
-      th.removeAttribute('aria-sort');
-  }
-}
-
-/* The table waits until the graph has been drawn. */
-let tableTimer = 0;
-function showTableSoon() {
-  clearTimeout(tableTimer);
-  tableTimer = setTimeout(showTable, 30);
-}
-
-/* ---- the rest of the page ---- */
+/* The controls, and the start. Last of the parts. */
 
 function legendItem(className, text) {
   const item = document.createElement('li');
@@ -93,7 +9,7 @@ function legendItem(className, text) {
 }
 
 const LEGENDS = {
-  time: () => SPENT_WORDS.map((word, i) => [word, root.data.spent[i]]).filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1])
+  time: () => SPENT_WORDS.map((word, i) => [word, view.root.spent[i]]).filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1])
     .map(([word, ns]) => legendItem(`spent-${word}`, `${SPENT[word]} ${formatTime(ns)}`)),
   state: () => [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running'),
                 ...MEASURES.includes('rundelay') ? [legendItem('by-state queued', 'waiting for a CPU')] : []],
@@ -112,9 +28,9 @@ function showLegend() {
 }
 
 function showZoomed() {
-  const value = zoomed.data.total[column()];
-  byId('zoomed').textContent = zoomed === root ? ''
-    : `Zoomed to ${zoomed.data.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all.`;
+  const value = zoomed.totals[column()];
+  byId('zoomed').textContent = zoomed === view.root ? ''
+    : `Zoomed to ${zoomed.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all.`;
 }
 
 /* How much is not shown, of the threads that are. */
@@ -143,38 +59,12 @@ function showControls() {
   }
 }
 
-/* Finds a node of another tree in the present one, by the frames on the way to it; the root if it is not there. */
-function sameFrame(node) {
-  const path = node.ancestors().reverse().map(({data: {frame}}) => frame).filter((frame) => !frame.isMadeUp);
-  const step = (from, frame) => from && (from.children ?? []).find((child) => child.data.frame === frame);
-  const starts = state.thread === 'each' ? root.children ?? [] : [root];
-  const found = path.length > 0 ? starts.map((start) => path.reduce(step, start)).filter(Boolean) : [];
-  found.sort((a, b) => b.data.total[column()] - a.data.total[column()]);
-  return found[0] ?? root;
-}
-
-/* Nodes have the same numbers whether idle time is shown or not. */
-function remakeTree() {
-  const wanted = `${state.thread} ${state.idle}`;
-  if (rootOf === wanted)
-    return;
-  root = buildTree(profile, state.thread, state.idle === 'shown');
-  rootOf = wanted;
-  nodesById = [];
-  root.each((node) => { nodesById[node.data.id] = node; });
-  rootEvent = null;
-}
-
 /* Everything that depends on the state. */
 function update() {
-  const before = {root, zoomed, look: tree.dataset.look};
-  remakeTree();
-  if (rootEvent !== state.event)
-    layOut(root, state.event);
-  rootEvent = state.event;
-  const wanted = nodesById[Number(state.zoom)] ?? root;
-  zoomed = wanted.value > 0 ? wanted : root;
-  if (before.root !== root || !current || !isOnView(current))
+  const before = {zoomed, look: tree.dataset.look};
+  const isOther = remakeView();
+  zoomed = view.find(state.zoom);
+  if (isOther || !isOnView(current))
     current = zoomed;
   tree.dataset.look = state.look;
   findMatches();
@@ -183,28 +73,47 @@ function update() {
   showFound();
   showZoomed();
   showDetail(current);
-  tree.style.height = `${(root.height + 1) * ROW_PX}px`;
+  tree.style.height = `${(view.height + 1) * ROW_PX}px`;
   if (before.zoomed !== zoomed || before.look !== state.look)
     scrollTo(zoomed, true);
   draw();
   showTableSoon();
 }
 
-function set(key, value, isNewStep = true) {
-  if (key === 'thread' && value !== state.thread) {
-    const old = zoomed;
-    state.thread = value;
-    remakeTree();
-    state.zoom = String(sameFrame(old).data.id);
-  }
+function set(key, value) {
+  const old = zoomed;
   state[key] = value;
-  writeHash(isNewStep);
+  if (remakeView())
+    state.zoom = view.findLike(old).id;
+  writeHash(true);
   update();
 }
 
 function setSearch(text) {
+  clearTimeout(searchTimer);
   rowsShown = ROWS_STEP;
-  set('search', text, false);
+  state.search = text;
+  writeHash(false);
+  if (byId('search').value !== text)
+    byId('search').value = text;
+  findMatches();
+  showFound();
+  showLegend();
+  drawMatches();
+  showTableSoon();
+}
+
+let searchTimer = 0;
+function setSearchSoon(text) {
+  clearTimeout(searchTimer);
+  searchTimer = setTimeout(setSearch, SEARCH_DELAY_MS, text);
+}
+
+/* Whoever presses Enter does not wait for the search. */
+function goToMatch(text) {
+  if (text !== state.search)
+    setSearch(text);
+  moveToMatch(1);
 }
 
 function reset() {
@@ -275,8 +184,8 @@ function makeControls() {
   for (const id of ['thread', 'look', 'colour', 'theme'])
     byId(id).addEventListener('change', ({target}) => set(id, target.value));
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
-  byId('search').addEventListener('input', ({target}) => setSearch(target.value));
-  byId('search').addEventListener('keydown', (event) => event.key === 'Enter' && state.search && moveToMatch(1));
+  byId('search').addEventListener('input', ({target}) => setSearchSoon(target.value));
+  byId('search').addEventListener('keydown', ({key, target}) => key === 'Enter' && goToMatch(target.value));
   byId('reset').addEventListener('click', reset);
   byId('more').addEventListener('click', () => {
     rowsShown += 4 * ROWS_STEP;
@@ -286,7 +195,7 @@ function makeControls() {
     th.firstElementChild.addEventListener('click', () => set('sort', th.dataset.column));
 }
 
-const nodeOf = (event) => event.target.classList.contains('frame') ? d3.select(event.target).datum() : null;
+const nodeOf = (event) => nodes.get(event.target);
 
 function listen() {
   tree.addEventListener('click', (event) => nodeOf(event) && zoomTo(nodeOf(event), true));
@@ -310,7 +219,13 @@ function follow() {
   update();
 }
 
-function start() {
+async function start() {
+  profile = await readProfile();
+  ({data} = profile);
+  if (data.total.length > COLUMN.rundelay)
+    MEASURES.splice(MEASURES.indexOf('samples'), 0, 'rundelay');
+  if (data.measure)
+    takeMeasure(...data.measure);
   makeHeader();
   makeControls();
   readHash();

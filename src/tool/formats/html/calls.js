@@ -1,0 +1,217 @@
+/*
+ * The tree of calls, with all threads that are shown in it: a node for each distinct path of frames. A node is a number,
+ * and what is known of it stands in columns. A caller's number is less than those of its callees.
+ */
+
+/* Finds the node of a caller and a frame: a hash table with open addressing. */
+class NodeTable {
+  constructor(calls, capacity) {
+    this.calls = calls;
+    this.bits = Math.max(4, Math.ceil(Math.log2(2 * capacity)));
+    this.slots = new Int32Array(2 ** this.bits);
+  }
+
+  /* A slot with the node, or the free one where it should be. Node 0 has no caller, and is in no slot. */
+  slot(parent, frame) {
+    const {calls, slots, bits} = this;
+    const mask = slots.length - 1;
+    let at = Math.imul(Math.imul(parent, 0x9e3779b1) ^ frame, 0x85ebca6b) >>> (32 - bits);
+    for (; slots[at] !== 0; at = (at + 1) & mask) {
+      const node = slots[at];
+      if (calls.parent[node] === parent && calls.frame[node] === frame)
+        break;
+    }
+    return at;
+  }
+}
+
+const CALLEES_FEW = 8;
+
+const floats = (count, capacity) => Array.from({length: count}, () => new Float64Array(capacity));
+
+class Calls {
+  constructor(frame, capacity) {
+    this.count = 0;
+    for (const key of ['parent', 'frame', 'depth', 'firstChild', 'nextSibling', 'newestLine'])
+      this[key] = new Int32Array(capacity); /* 0: none */
+    this.isInlined = new Uint8Array(capacity);
+    this.inTable = new Uint8Array(capacity); /* whether its callees are in the table */
+    this.self = floats(5, capacity);
+    this.total = floats(5, capacity);
+    this.capacity = capacity;
+    this.spent = SPENT_WORDS.map(() => null); /* wall time by what it is spent on: its own */
+    this.spentTotal = this.spent.slice();     /* and of all below it too */
+    this.sources = [];                        /* trees of the profile, with the node of each of theirs */
+    this.lines = [0];                         /* of calls, as lists: a line, and the place of the next */
+    this.table = new NodeTable(this, capacity);
+    this.root = this.make(0, frame.number);
+  }
+
+  make(parent, frame) {
+    const node = this.count++;
+    this.parent[node] = parent;
+    this.frame[node] = frame;
+    if (node > 0) {
+      this.depth[node] = this.depth[parent] + 1;
+      this.nextSibling[node] = this.firstChild[parent];
+      this.firstChild[parent] = node;
+    }
+    return node;
+  }
+
+  /* Most nodes have few callees: to look through these is quicker than the table, which is all over the memory. */
+  callee(parent, frame) {
+    const {firstChild, nextSibling} = this;
+    let steps = 0;
+    for (let child = firstChild[parent]; child !== 0 && steps < CALLEES_FEW; child = nextSibling[child], steps++) {
+      if (this.frame[child] === frame)
+        return child;
+    }
+    return steps < CALLEES_FEW ? this.make(parent, frame) : this.calleeOfMany(parent, frame);
+  }
+
+  calleeOfMany(parent, frame) {
+    if (!this.inTable[parent]) {
+      for (let child = this.firstChild[parent]; child !== 0; child = this.nextSibling[child])
+        this.table.slots[this.table.slot(parent, this.frame[child])] = child;
+      this.inTable[parent] = 1;
+    }
+    const {slots} = this.table;
+    const slot = this.table.slot(parent, frame);
+    return slots[slot] || (slots[slot] = this.make(parent, frame));
+  }
+
+  addLine(node, line) {
+    const {lines, newestLine} = this;
+    if (newestLine[node] !== 0 && lines[newestLine[node]] === line)
+      return;
+    lines.push(line, newestLine[node]);
+    newestLine[node] = lines.length - 2;
+  }
+
+  linesOf(node) {
+    const found = new Set();
+    for (let at = this.newestLine[node]; at !== 0; at = this.lines[at + 1])
+      found.add(this.lines[at]);
+    return found;
+  }
+
+  spend(node, kind, ns) {
+    if (ns !== 0)
+      (this.spent[kind] ??= new Float64Array(this.capacity))[node] += ns;
+  }
+
+  /* Callers come before callees. */
+  sumUp() {
+    this.spent.forEach((column, kind) => { this.spentTotal[kind] = column && column.slice(); });
+    const summed = this.spentTotal.filter(Boolean);
+    this.self.forEach((column, i) => { this.total[i].set(column); });
+    for (const column of [...this.total, ...summed])
+      this.addToCallers(column);
+    return this;
+  }
+
+  addToCallers(column) {
+    for (let node = this.count - 1; node > 0; node--)
+      column[this.parent[node]] += column[node];
+  }
+
+  /* What error bars are made of: of its own, and cumulative, near and far each. Not all views show any. */
+  get changes() {
+    if (!this.knownChanges && this.sources.some(({tree}) => tree.changes)) {
+      this.knownChanges = floats(4, this.capacity);
+      for (const {tree, places} of this.sources)
+        tree.changes?.forEach((column, k) => addAt(this.knownChanges[k], places, column));
+      this.knownChanges.slice(2).forEach((column) => this.addToCallers(column));
+    }
+    return this.knownChanges;
+  }
+
+  /* The deepest node with a value. */
+  heightOf(column) {
+    let height = 0;
+    for (let node = 0; node < this.count; node++) {
+      if (column[node] > 0 && this.depth[node] > height)
+        height = this.depth[node];
+    }
+    return height;
+  }
+}
+
+/* ---- from the profile ---- */
+
+class CallsBuilder {
+  constructor(profile, frame, trees, showsIdle) {
+    const {first} = profile.steps;
+    let most = 1 + trees.length;
+    for (const {location, count} of trees) {
+      for (let i = 0; i < count; i++)
+        most += first[location[i] + 1] - first[location[i]];
+    }
+    this.profile = profile;
+    this.showsIdle = showsIdle;
+    this.calls = new Calls(frame, most);
+  }
+
+  /* What was measured at a node itself. Idle time is left out if it is not to be shown. */
+  weigh(node, tree, i) {
+    const {calls, calls: {self}} = this;
+    const samples = tree.samples[i], cpu = tree.cpu[i], offcpu = tree.offcpu[i], rundelay = tree.rundelay[i];
+    if (samples + cpu + offcpu === 0)
+      return;
+    const spentOn = this.profile.spentOfWait[tree.wait[i]];
+    const blocked = offcpu - rundelay;
+    const isHidden = spentOn === IDLE && blocked > 0 && !this.showsIdle;
+    self[0][node] += isHidden && blocked > cpu + rundelay ? 0 : samples;
+    self[1][node] += cpu;
+    self[2][node] += isHidden ? rundelay : offcpu;
+    self[3][node] += isHidden ? cpu + rundelay : cpu + offcpu;
+    self[4][node] += rundelay;
+    calls.spend(node, RUNNING, cpu);
+    calls.spend(node, FOR_CPU, rundelay);
+    calls.spend(node, spentOn, isHidden ? 0 : blocked);
+  }
+
+  step(from, location) {
+    const {calls, profile: {steps: {first, frame, line}}} = this;
+    let node = from;
+    for (let at = first[location]; at < first[location + 1]; at++) {
+      node = calls.callee(node, frame[at]);
+      if (at > first[location])
+        calls.isInlined[node] = 1;
+      if (line[at] > 0)
+        calls.addLine(node, line[at]);
+    }
+    return node;
+  }
+
+  add(tree, top) {
+    const {up, location, count} = tree;
+    const path = [top];
+    const places = new Int32Array(count);
+    for (let i = 0, depth = 0; i < count; i++) {
+      depth += 1 - up[i];
+      places[i] = path[depth] = this.step(path[depth - 1], location[i]);
+    }
+    for (let i = 0; i < count; i++)
+      this.weigh(places[i], tree, i);
+    this.calls.sources.push({tree, places});
+  }
+}
+
+function addAt(to, places, values) {
+  for (let i = 0; i < values.length; i++)
+    to[places[i]] += values[i];
+}
+
+/* thread: all, each, or the number of one tree. */
+function makeCalls(profile, thread, showsIdle) {
+  const single = profile.trees[Number(thread)];
+  const frame = single ? profile.threadFrames[Number(thread)] : profile.everything;
+  const builder = new CallsBuilder(profile, frame, single ? [single] : profile.trees, showsIdle);
+  for (const [i, tree] of profile.trees.entries()) {
+    if (single ? tree === single : true)
+      builder.add(tree, thread === 'each' ? builder.calls.callee(0, profile.threadFrames[i].number) : 0);
+  }
+  return builder.calls.sumUp();
+}

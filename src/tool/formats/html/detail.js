@@ -1,0 +1,54 @@
+/* The details of one frame. */
+
+/* Lines of the calls that a frame stands for; where none is known, the function's first line. */
+function lineText(node) {
+  const {frame} = node;
+  const lines = new Set(node.places.flatMap((place) => [...calls.linesOf(place)]));
+  const numbers = lines.size > 0 ? [...lines] : frame.startLine ? [frame.startLine] : [];
+  numbers.sort((a, b) => a - b);
+  const said = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ', …' : '');
+  return frame.file ? frame.file + (said && `:${said}`) : '';
+}
+
+function row(cells, header) {
+  const tr = document.createElement('tr');
+  const th = document.createElement('th');
+  th.scope = 'row';
+  th.textContent = header;
+  tr.append(th);
+  for (const text of cells) {
+    const td = document.createElement('td');
+    td.textContent = text;
+    tr.append(td);
+  }
+  return tr;
+}
+
+const isInlined = (node) => node.places.some((place) => calls.isInlined[place]);
+
+/* Samples do not tell inlined functions apart, and the sums of threads are exact. */
+function hasBars(node) {
+  return calls.changes && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
+}
+
+/* A row of values: its own, or with all that is below it. */
+function valuesRow(node, values, changes, title) {
+  const [near, far] = hasBars(node) ? changes.map((which) => node.sum(calls.changes[which])) : [];
+  const bars = hasBars(node) ? errorBars(values, near, far, data.period_ns) : {};
+  return row(MEASURES.map((measure) => bars[measure] === undefined ? formatValue(measure, values[COLUMN[measure]])
+    : formatWithin(values[COLUMN[measure]], bars[measure])), title);
+}
+
+function shareRow(node, of, title) {
+  return row(MEASURES.map((measure) => formatShare(node.totals[COLUMN[measure]], of.totals[COLUMN[measure]])), title);
+}
+
+function showDetail(node) {
+  const {frame} = node;
+  byId('name').textContent = frame.name;
+  byId('name').title = frame.name;
+  byId('where').textContent = [frame.module.path, lineText(node), isInlined(node) && 'inlined'].filter(Boolean).join(' · ');
+  byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
+  byId('values').replaceChildren(valuesRow(node, node.totals, [2, 3], 'Total'), valuesRow(node, node.self, [0, 1], 'Self'),
+                                 shareRow(node, view.root, 'Of all'), ...zoomed === view.root ? [] : [shareRow(node, zoomed, 'Of the zoomed')]);
+}

@@ -1,0 +1,176 @@
+/* Draws the graph. A frame is made only if it is in sight and a pixel wide. The others come as one zooms or scrolls. */
+
+const tree = byId('tree');
+const scroller = byId('scroll');
+let elements = new Map(); /* those that are drawn, by their nodes */
+const nodes = new WeakMap(); /* and the other way round */
+
+/* The row of a node on the screen: an icicle has callers on top, a flame has them below. */
+const rowOf = (node) => state.look === 'icicle' ? node.depth : view.height - node.depth;
+
+function depthsInSight() {
+  if (isPrinting)
+    return [0, view.height];
+  const first = Math.floor(scroller.scrollTop / ROW_PX) - 4;
+  const last = Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW_PX) + 4;
+  return state.look === 'icicle' ? [first, last] : [view.height - last, view.height - first];
+}
+
+/* Nodes of the zoomed tree that are in sight and wide enough. */
+function framesInSight(pxPerUnit) {
+  const [first, last] = depthsInSight();
+  const found = [];
+  const open = [zoomed];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (node.depth >= first)
+      found.push(node);
+    if (node.depth >= last)
+      continue;
+    for (const child of node.children) {
+      if ((child.x1 - child.x0) * pxPerUnit < NARROWEST_PX)
+        break;
+      open.push(child);
+    }
+  }
+  return found.length <= FRAMES_MAX ? found : found.sort((a, b) => (b.x1 - b.x0) - (a.x1 - a.x0)).slice(0, FRAMES_MAX);
+}
+
+function framesToDraw(pxPerUnit) {
+  const [first, last] = depthsInSight();
+  const above = zoomed.ancestors().slice(1).filter((node) => node.depth >= first && node.depth <= last);
+  const wanted = new Set([...above, ...framesInSight(pxPerUnit)]);
+  wanted.add(current);
+  /* In the order of reading: row by row. */
+  return [...wanted].sort((a, b) => a.depth - b.depth || a.x0 - b.x0 || a.first - b.first);
+}
+
+/* ---- one frame ---- */
+
+function describe(node) {
+  const value = node.totals[column()];
+  const text = `${node.frame.name}, ${formatValue(state.event, value)} ${TITLES[state.event]}`;
+  return `${text}, ${formatShare(value, wholeTotal())} of all`;
+}
+
+function classOf(node) {
+  const {frame} = node;
+  const classes = ['frame'];
+  if (node.depth < zoomed.depth)
+    classes.push('above');
+  if (state.search)
+    classes.push(matches.has(frame) ? 'match' : 'miss');
+  if (state.colour === 'state')
+    classes.push('by-state');
+  else if (state.colour === 'module')
+    classes.push(frame.module.path ? `module-${frame.module.colour}` : 'no-module');
+  return classes.join(' ');
+}
+
+/* A part of a whole in percent, in steps of 5. */
+const roughShare = (part, whole) => whole > 0 ? 5 * Math.round(20 * part / whole) : 0;
+
+/* What a node's time is spent on, the most first: [word, share]. What is less than SPENT_LEAST of it is not told. */
+const SPENT_LEAST = 0.02;
+function spentOf({spent}) {
+  const sum = spent.reduce((a, b) => a + b);
+  return SPENT_WORDS.map((word, i) => [word, spent[i] / sum]).filter(([, share]) => share >= SPENT_LEAST)
+    .sort((a, b) => b[1] - a[1]);
+}
+
+/* A stripe for each kind, as wide as its share. A narrow frame has the colour of the largest one. */
+function timeColours(node, isNarrow) {
+  const {spent} = node;
+  const largest = Math.max(...spent);
+  const parts = isNarrow || largest === 0 ? [] : spentOf(node);
+  const sum = parts.reduce((total, [, share]) => total + share, 0);
+  if (parts.length < 2)
+    return largest > 0 ? `var(--spent-${SPENT_WORDS[spent.indexOf(largest)]})` : 'var(--plain)';
+  let end = 0;
+  const stripes = parts.map(([word, share]) => {
+    const begin = end;
+    end += 100 * share / sum;
+    return `var(--spent-${word}) ${begin.toFixed(1)}% ${end.toFixed(1)}%`;
+  });
+  return `linear-gradient(to right, ${stripes.join(', ')})`;
+}
+
+function colourOf(node, isNarrow) {
+  const [, cpu, offcpu, , rundelay] = node.totals;
+  switch (state.colour) {
+  case 'time': return `--colour:${timeColours(node, isNarrow)}`;
+  case 'state': return `--share:${roughShare(cpu, cpu + offcpu)}%;--queued-share:${roughShare(rundelay, offcpu)}%`;
+  default: return '';
+  }
+}
+
+function paint(element, node, graphPx) {
+  const isAbove = node.depth < zoomed.depth;
+  const left = isAbove ? 0 : (node.x0 - zoomed.x0) / (zoomed.x1 - zoomed.x0);
+  const width = isAbove ? 1 : (node.x1 - node.x0) / (zoomed.x1 - zoomed.x0);
+  const isNarrow = width * graphPx < NARROWEST_TEXT_PX;
+  element.className = classOf(node);
+  element.style.cssText = `left:${100 * left}%;width:${100 * width}%;top:${rowOf(node) * ROW_PX}px;${colourOf(node, isNarrow)}`;
+  element.textContent = isNarrow ? '' : node.frame.name;
+  element.tabIndex = node === current ? 0 : -1;
+  element.setAttribute('aria-label', describe(node));
+  element.setAttribute('aria-level', node.depth + 1);
+  element.setAttribute('aria-posinset', node.place + 1);
+  element.setAttribute('aria-setsize', node.parent?.children.length ?? 1);
+  element.setAttribute('aria-selected', node === zoomed);
+}
+
+function makeElement(node) {
+  const element = document.createElement('div');
+  element.setAttribute('role', 'treeitem');
+  nodes.set(element, node);
+  return element;
+}
+
+/* ---- all of them ---- */
+
+function draw() {
+  const graphPx = scroller.clientWidth; /* read once: to read it while elements change would be costly */
+  const wanted = framesToDraw(graphPx / (zoomed.x1 - zoomed.x0));
+  const drawn = new Map(wanted.map((node) => [node, elements.get(node) ?? makeElement(node)]));
+  for (const [node, element] of elements) {
+    if (!drawn.has(node))
+      element.remove();
+  }
+  elements = drawn;
+  let next = tree.firstElementChild;
+  for (const [node, element] of drawn) {
+    paint(element, node, graphPx);
+    if (element === next)
+      next = next.nextElementSibling;
+    else
+      tree.insertBefore(element, next);
+  }
+}
+
+/* What a search changes. */
+function drawMatches() {
+  for (const [node, element] of elements)
+    element.className = classOf(node);
+}
+
+let drawIsDue = false;
+function drawSoon() {
+  if (drawIsDue)
+    return;
+  drawIsDue = true;
+  requestAnimationFrame(() => {
+    drawIsDue = false;
+    draw();
+  });
+}
+
+/* Scrolls the row of a node into sight, with some of its callers. */
+function scrollTo(node, isSure) {
+  const top = rowOf(node) * ROW_PX;
+  const {scrollTop, clientHeight} = scroller;
+  const isInSight = top >= scrollTop && top + ROW_PX <= scrollTop + clientHeight;
+  if (isInSight && !isSure)
+    return;
+  scroller.scrollTop = state.look === 'icicle' ? top - 2 * ROW_PX : top + 3 * ROW_PX - clientHeight;
+}

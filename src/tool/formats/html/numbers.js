@@ -1,0 +1,99 @@
+/*
+ * The page's program, first of its parts, which become one script in the order of scripts/html-page. Here: constants, and
+ * numbers for people.
+ *
+ * Every name, path and command line is somebody else's text. It only ever becomes text content, or the value of a
+ * harmless attribute.
+ */
+'use strict';
+(() => {
+
+const MEASURES = ['wall', 'cpu', 'offcpu', 'samples']; /* and rundelay, where it is known */
+const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', rundelay: 'Waiting for a CPU', samples: 'Samples'};
+const UNITS = {wall: 'nanoseconds', cpu: 'nanoseconds', offcpu: 'nanoseconds', rundelay: 'nanoseconds', samples: 'count'};
+const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4}; /* in totals, and in columns of values */
+const ROW_PX = 21;
+const NARROWEST_PX = 1;     /* narrower frames are not made */
+const NARROWEST_TEXT_PX = 28;
+const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest ones */
+const PALETTE = 9;          /* modules with a colour of their own */
+const ROWS_STEP = 50;       /* rows of the table that are shown at first */
+const DEFAULTS = {event: 'wall', thread: 'all', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden',
+                  theme: 'auto', sort: 'self'};
+
+/* What time is spent on: words of the style, and for people. All but the first are words of the data's `waits`. */
+const SPENT = {running: 'running', cpu: 'waiting for a CPU', lock: 'lock', condition: 'condition', file: 'file',
+               network: 'network', poll: 'poll', child: 'child', sleep: 'sleep', other: 'other', stopped: 'stopped', 'not-seen': 'not seen',
+               idle: 'idle'};
+const SPENT_WORDS = Object.keys(SPENT);
+const RUNNING = 0, FOR_CPU = 1, IDLE = SPENT_WORDS.indexOf('idle');
+
+const byId = (id) => document.getElementById(id);
+
+/* ---- numbers for people ---- */
+
+const groupDigits = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u2009');
+
+/* Four digits and a unit: 4.183 s, 12.34 ms. */
+function formatTime(ns) {
+  for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) {
+    if (ns >= size) {
+      const value = ns / size;
+      return `${value >= 1000 ? groupDigits(value.toFixed(0)) : value.toPrecision(4)}\u00a0${unit}`;
+    }
+  }
+  return `${Math.round(ns)}\u00a0ns`;
+}
+
+function formatValue(measure, value) {
+  return UNITS[measure] === 'nanoseconds' ? formatTime(value) : formatExact(measure, String(Math.round(value)));
+}
+
+/* The exact value, from its digits in the data: a number may not hold them all. */
+function formatExact(measure, digits) {
+  if (UNITS[measure] !== 'nanoseconds')
+    return groupDigits(digits) + (UNITS[measure] === 'count' ? '' : `\u00a0${UNITS[measure]}`);
+  const padded = digits.padStart(10, '0');
+  return `${groupDigits(padded.slice(0, -9))}.${padded.slice(-9)}\u00a0s`;
+}
+
+/* Another program's profile has one measure of its own. Nothing is known of waits and of chance. */
+function takeMeasure(type, unit) {
+  MEASURES.splice(0, MEASURES.length, 'wall');
+  TITLES.wall = type;
+  UNITS.wall = unit;
+  DEFAULTS.colour = 'module';
+}
+
+/* ---- error bars: src/tool/report/report_error.h has the reasons ---- */
+
+const SAMPLES_MIN = 5; /* with fewer there is no telling */
+const END_OF_ONE_TICK = 1 / 5, END_OF_MANY = 1 / 3;
+
+/* So much chance can have moved times in 95 of 100 recordings; NaN: too few samples. */
+function errorBars(values, near, far, periodNs) {
+  const [samples, cpu, , wall] = values;
+  if (samples < SAMPLES_MIN)
+    return {wall: NaN, cpu: NaN, offcpu: NaN};
+  const ticks = Math.max(wall / samples / periodNs, 1);
+  const end = END_OF_MANY - (END_OF_MANY - END_OF_ONE_TICK) / (ticks * ticks);
+  const isShort = near > 0 ? Math.min(Math.max(2 - far / near, 0), 1) : 0;
+  const bar = 1.96 * Math.sqrt(Math.max(near, 0) * 1e9 * (end + (1 - end) * isShort ** 1.5));
+  const cpuShare = wall > 0 ? Math.min(cpu / wall, 1) : 0;
+  return {wall: bar, cpu: bar * Math.sqrt(cpuShare), offcpu: bar * Math.sqrt(1 - cpuShare)};
+}
+
+/* No digit that is chance: "1.2 s ± 6 %", "400 ms ± ?" for a single sample. */
+function formatWithin(ns, error) {
+  if (!(ns > 0) || error === 0)
+    return formatTime(ns);
+  const first = 10 ** Math.floor(Math.log10(ns));
+  const place = Math.min(Number.isNaN(error) ? first : 10 ** Math.floor(Math.log10(error)), first);
+  const rounded = Math.round(ns / place) * place;
+  const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3]].find(([, size]) => rounded >= size) ?? ['ns', 1];
+  const digits = Math.min(Math.max(Math.round(Math.log10(size / place)), 0), 3);
+  const bar = Number.isNaN(error) ? '?' : `${(100 * error / ns).toPrecision(error < 0.1 * ns ? 1 : 2)}\u00a0%`;
+  return `${groupDigits((rounded / size).toFixed(digits))}\u00a0${unit} ±\u00a0${bar}`;
+}
+
+const formatShare = (part, whole) => `${(whole > 0 ? 100 * part / whole : 0).toFixed(2)}\u00a0%`;

@@ -1,0 +1,105 @@
+/*
+ * The search. It looks at the names of functions first, of which there are far fewer than nodes. Then it takes one pass over
+ * the tree of calls.
+ */
+
+const SEARCH_DELAY_MS = 60; /* after the last key */
+let matches = new Set();    /* frames that the search has found */
+let isBelowMatch = null;    /* of each node of calls: whether it or a caller of it is a match; null: no search */
+let isAboveMatch = null;    /* whether it or a callee of it is one */
+
+function findFrames() {
+  const term = state.search.toLowerCase();
+  const module = term.startsWith('in:') ? term.slice(3) : null;
+  matches = new Set();
+  for (const frame of term ? profile.frames : []) {
+    const text = module === null ? frame.name : frame.module.name;
+    if (!frame.isMadeUp && text.toLowerCase().includes(module ?? term))
+      matches.add(frame);
+  }
+}
+
+/* Callers come before callees. */
+function findMatches() {
+  findFrames();
+  isBelowMatch = isAboveMatch = null;
+  if (matches.size === 0)
+    return;
+  const isMatch = Uint8Array.from(profile.frames, (frame) => matches.has(frame));
+  const {parent, frame, count} = calls;
+  isBelowMatch = new Uint8Array(count);
+  isAboveMatch = new Uint8Array(count);
+  for (let node = 0; node < count; node++)
+    isBelowMatch[node] = isMatch[frame[node]] | (node > 0 && isBelowMatch[parent[node]]);
+  for (let node = count - 1; node >= 0; node--) {
+    isAboveMatch[node] |= isMatch[frame[node]];
+    if (node > 0)
+      isAboveMatch[parent[node]] |= isAboveMatch[node];
+  }
+}
+
+/* The total of all stacks with a match, each once, and the number of functions that have time in them. */
+function matchedTotal() {
+  const self = calls.self[column()], total = calls.total[column()];
+  const functions = new Set();
+  let sum = 0;
+  for (let node = 0; isBelowMatch && node < calls.count; node++) {
+    if (!isBelowMatch[node] || total[node] === 0)
+      continue;
+    sum += self[node];
+    functions.add(calls.frame[node]);
+  }
+  return {sum, functions: [...functions].filter((number) => matches.has(profile.frames[number])).length};
+}
+
+function foundText() {
+  if (!state.search)
+    return '';
+  const {sum, functions} = matchedTotal();
+  const share = `${formatShare(sum, wholeTotal())} of ${TITLES[state.event]}`;
+  return functions === 0 ? `Nothing matches “${state.search}”.`
+    : `${functions} ${functions === 1 ? 'function matches' : 'functions match'}: ${formatValue(state.event, sum)}, ${share}.`;
+}
+
+function showFound() {
+  byId('found').textContent = foundText();
+}
+
+/* ---- from match to match ---- */
+
+const isMatch = (node) => matches.has(node.frame);
+
+/* Whether there is a match in the part of the view that a node is the top of. */
+const leadsToMatch = (node) => node.places.some((place) => isAboveMatch[place]);
+
+function lastIn(node) {
+  let last = node;
+  for (let child = node; child; child = child.children.findLast(leadsToMatch))
+    last = child;
+  return last;
+}
+
+/* The next node, in the order of the tree, that a match can be in. After the last one comes the first. */
+function nextNode(node) {
+  let next = node.children.find(leadsToMatch);
+  for (let at = node; !next && at !== zoomed; at = at.parent)
+    next = at.parent.children.slice(at.place + 1).find(leadsToMatch);
+  return next ?? zoomed;
+}
+
+function nodeBefore(node) {
+  if (node === zoomed)
+    return lastIn(zoomed);
+  const before = node.parent.children.slice(0, node.place).findLast(leadsToMatch);
+  return before ? lastIn(before) : node.parent;
+}
+
+function moveToMatch(step) {
+  if (!isAboveMatch || !leadsToMatch(zoomed))
+    return;
+  let node = current.isInside(zoomed) ? current : zoomed;
+  do
+    node = step > 0 ? nextNode(node) : nodeBefore(node);
+  while (!isMatch(node) && node !== current);
+  moveTo(node);
+}

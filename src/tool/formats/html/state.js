@@ -1,0 +1,81 @@
+/* What is shown: all that a link to a view says, and what is made of it. */
+
+let profile = null;
+let data = null;
+const state = {...DEFAULTS};
+let calls = null;
+let callsOf = null;          /* the threads and times that calls are made of */
+let view = null;
+let viewOf = null;           /* what of the state the view is made of */
+let zoomed = null;           /* nodes of the view */
+let current = null;          /* where the keyboard is */
+let rowsShown = ROWS_STEP;
+let isPrinting = false;
+
+const column = () => COLUMN[state.event];
+const wholeTotal = () => view.root.totals[column()];
+
+const CHOICES = {
+  look: ['icicle', 'flame'], colour: ['time', 'module', 'state'], idle: ['hidden', 'shown'], theme: ['auto', 'light', 'dark'],
+  sort: ['self', 'total', 'name', 'module'],
+};
+
+function allowed(key, value) {
+  switch (key) {
+  case 'event': return MEASURES.includes(value);
+  case 'thread': return ['all', 'each'].includes(value) || (/^\d{1,9}$/.test(value) && Number(value) < data.trees.length);
+  case 'zoom': return /^\d{1,9}$/.test(value);
+  case 'search': return true;
+  default: return CHOICES[key].includes(value);
+  }
+}
+
+function readHash() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const key of Object.keys(DEFAULTS)) {
+    const value = given.get(key);
+    state[key] = value !== null && allowed(key, value) ? value : DEFAULTS[key];
+  }
+}
+
+function hashOfState() {
+  const said = new URLSearchParams();
+  for (const key of Object.keys(DEFAULTS)) {
+    if (state[key] !== DEFAULTS[key])
+      said.set(key, state[key]);
+  }
+  return said.size > 0 ? `#${said}` : '#';
+}
+
+/* Typing leaves one step for "back", not one for each letter. */
+function writeHash(isNewStep) {
+  const hash = hashOfState();
+  if (hash === (location.hash || '#'))
+    return;
+  if (isNewStep)
+    history.pushState(null, '', hash);
+  else
+    history.replaceState(null, '', hash);
+}
+
+/* ---- what is made of it ---- */
+
+/* Nodes have the same numbers whether idle time is shown or not. */
+function remakeCalls() {
+  const wanted = `${state.thread} ${state.idle}`;
+  if (callsOf === wanted)
+    return;
+  calls = makeCalls(profile, state.thread, state.idle === 'shown');
+  callsOf = wanted;
+}
+
+/* Returns whether there is another view than before. */
+function remakeView() {
+  remakeCalls();
+  const wanted = `${callsOf} ${state.event}`;
+  if (viewOf === wanted)
+    return false;
+  view = new View(profile, calls, column());
+  viewOf = wanted;
+  return true;
+}

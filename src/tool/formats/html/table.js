@@ -1,0 +1,109 @@
+/* The table of functions. */
+
+/*
+ * The self and total values of each function in the zoomed part. A function inside itself counts once. Callees stand
+ * in lists in the tree of calls, so the walk needs no stack: it goes down, aside, or up again.
+ */
+class FunctionSums {
+  constructor() {
+    this.self = new Float64Array(profile.frames.length);
+    this.total = new Float64Array(profile.frames.length);
+    this.open = new Int32Array(profile.frames.length); /* calls of the function that the walk is in */
+  }
+
+  enter(node) {
+    const frame = calls.frame[node];
+    this.self[frame] += calls.self[column()][node];
+    if (this.open[frame]++ === 0)
+      this.total[frame] += calls.total[column()][node];
+  }
+
+  leave(node) {
+    this.open[calls.frame[node]]--;
+  }
+
+  walk(top) {
+    const {firstChild, nextSibling, parent} = calls;
+    let node = top;
+    this.enter(top);
+    for (;;) {
+      if (firstChild[node] !== 0) {
+        node = firstChild[node];
+      } else {
+        while (node !== top && nextSibling[node] === 0) {
+          this.leave(node);
+          node = parent[node];
+        }
+        this.leave(node);
+        if (node === top)
+          return;
+        node = nextSibling[node];
+      }
+      this.enter(node);
+    }
+  }
+
+  rows() {
+    return profile.frames.filter((frame) => this.total[frame.number] > 0 && !frame.isMadeUp)
+      .map((frame) => ({frame, self: this.self[frame.number], total: this.total[frame.number]}));
+  }
+}
+
+function functionTotals() {
+  const sums = new FunctionSums();
+  zoomed.nodes.forEach((node) => sums.walk(node));
+  return sums.rows();
+}
+
+const compareText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+const ORDERS = {
+  self: (a, b) => b.self - a.self || b.total - a.total,
+  total: (a, b) => b.total - a.total || b.self - a.self,
+  name: (a, b) => compareText(a.frame.name, b.frame.name),
+  module: (a, b) => compareText(a.frame.module.name, b.frame.module.name) || b.self - a.self,
+};
+
+function functionRow({frame, self, total}) {
+  const tr = document.createElement('tr');
+  for (const value of [self, total]) {
+    const cell = tr.insertCell();
+    cell.textContent = formatValue(state.event, value);
+    cell.title = formatExact(state.event, String(value));
+    tr.insertCell().textContent = formatShare(value, wholeTotal());
+  }
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = frame.name;
+  button.title = 'Search for it';
+  button.addEventListener('click', () => setSearch(frame.name));
+  const th = document.createElement('th');
+  th.scope = 'row';
+  th.append(button);
+  tr.append(th);
+  const where = tr.insertCell();
+  where.textContent = frame.module.name;
+  where.title = frame.module.path;
+  return tr;
+}
+
+function showTable() {
+  const all = functionTotals().filter(({frame}) => !state.search || matches.has(frame)).sort(ORDERS[state.sort]);
+  const part = zoomed === view.root ? '' : `, in ${zoomed.frame.name}`;
+  byId('rows').replaceChildren(...all.slice(0, rowsShown).map(functionRow));
+  byId('top-note').textContent = `${TITLES[state.event]}${part}: ${Math.min(rowsShown, all.length)} of ` +
+    `${groupDigits(String(all.length))} ${state.search ? 'functions that match' : 'functions'}`;
+  byId('more').hidden = all.length <= rowsShown;
+  for (const th of byId('top').querySelectorAll('th[data-column]')) {
+    if (th.dataset.column === state.sort)
+      th.setAttribute('aria-sort', ['name', 'module'].includes(state.sort) ? 'ascending' : 'descending');
+    else
+      th.removeAttribute('aria-sort');
+  }
+}
+
+/* The table waits until the graph has been drawn. */
+let tableTimer = 0;
+function showTableSoon() {
+  clearTimeout(tableTimer);
+  tableTimer = setTimeout(showTable, 30);
+}

@@ -1,0 +1,282 @@
+#include "html_trees.h"
+#include "html_numbers.h"
+#include "encode/thread_groups.h"
+#include "tool/meaning/meaning.h"
+
+struct tree_writer {
+    struct json *json;
+    const struct profile *profile;
+    struct meaning_names names;
+    struct values total, idle; /* of all trees; idle: the part of it in which threads wait for work */
+    /* The tree that is being written. */
+    const struct tree *tree;
+    arena_ref root;
+    uint32_t depth; /* of the node before, for put_up */
+    struct html_numbers numbers;
+};
+
+/* ---- columns ---- */
+
+/* A root stands for no code: it has weight only when there was no memory for a pseudo-frame below it. Then
+ * it is written as that frame. */
+static bool is_written(const struct tree_writer *writer, arena_ref ref)
+{
+    const struct tree_node *node = tree_node(writer->tree, ref);
+    return tree_has_weight(&node->self) || (ref != writer->root && node->first_child);
+}
+
+typedef void put_number(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref);
+
+static void put_up(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    uint32_t depth = ref == writer->root ? 1 : tree_node(writer->tree, ref)->depth;
+    html_numbers_uint(numbers, writer->depth + 1 - depth);
+    writer->depth = depth;
+}
+
+static void put_location(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    const struct tree *tree = writer->profile->tree;
+    arena_ref location =
+        ref == writer->root ? tree->pseudo[PSEUDO_OVERFLOW] : tree_node(writer->tree, ref)->location;
+    html_numbers_uint(numbers, tree_location_at(tree, location)->index);
+}
+
+static void put_samples(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    html_numbers_uint(numbers, tree_node(writer->tree, ref)->self.samples);
+}
+
+static void put_cpu(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    html_numbers_uint(numbers, tree_node(writer->tree, ref)->self.cpu_ns);
+}
+
+static void put_offcpu(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    html_numbers_uint(numbers, tree_offcpu_ns(&tree_node(writer->tree, ref)->self));
+}
+
+static void put_rundelay(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    html_numbers_uint(numbers, tree_node(writer->tree, ref)->self.rundelay_ns);
+}
+
+static enum wait_kind wait_of(struct tree_writer *writer, arena_ref ref)
+{
+    if (!tree_node(writer->tree, ref)->self.blocked_ns)
+        return WAIT_OTHER;
+    return ref == writer->root ? WAIT_UNSEEN : meaning_wait_at(&writer->names, writer->tree, ref);
+}
+
+static void put_wait(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    html_numbers_uint(numbers, wait_of(writer, ref));
+}
+
+/* In thousandths of a squared millisecond. */
+static void put_squared(struct html_numbers *numbers, float squared_ns)
+{
+    html_numbers_int(numbers, squared_ns > -1e27F && squared_ns < 1e27F ? (int64_t)(squared_ns / 1e9F) : 0);
+}
+
+static void put_flat_near(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    put_squared(numbers, tree_node(writer->tree, ref)->changes.flat_near);
+}
+
+static void put_flat_far(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    put_squared(numbers, tree_node(writer->tree, ref)->changes.flat_far);
+}
+
+static void put_cum_near(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    put_squared(numbers, tree_node(writer->tree, ref)->changes.cum_near);
+}
+
+static void put_cum_far(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    put_squared(numbers, tree_node(writer->tree, ref)->changes.cum_far);
+}
+
+static void put_column(struct tree_writer *writer, put_number *put)
+{
+    writer->depth = 0;
+    for (arena_ref ref = writer->root; ref; ref = tree_next(writer->tree, writer->root, ref)) {
+        if (is_written(writer, ref))
+            put(&writer->numbers, writer, ref);
+    }
+    html_numbers_end_column(&writer->numbers);
+}
+
+/* ---- a tree ---- */
+
+struct tree_sums {
+    uint64_t nodes;
+    bool has_changes;
+    struct values total, idle;
+};
+
+static bool has_changes(const struct changes *changes)
+{
+    return changes->flat_near != 0 || changes->flat_far != 0 || changes->cum_near != 0 ||
+           changes->cum_far != 0;
+}
+
+static void add_node(struct tree_sums *sums, struct tree_writer *writer, arena_ref ref)
+{
+    const struct tree_node *node = tree_node(writer->tree, ref);
+    struct values rest = node->self;
+    sums->nodes++;
+    sums->has_changes |= has_changes(&node->changes);
+    tree_add_values(&sums->total, &node->self);
+    const struct values waited = tree_take_waited(&rest);
+    if (wait_of(writer, ref) == WAIT_IDLE)
+        tree_add_values(&sums->idle, &waited);
+}
+
+static struct tree_sums sums_of(struct tree_writer *writer)
+{
+    struct tree_sums sums = {0};
+    for (arena_ref ref = writer->root; ref; ref = tree_next(writer->tree, writer->root, ref)) {
+        if (is_written(writer, ref))
+            add_node(&sums, writer, ref);
+    }
+    return sums;
+}
+
+/* What is nowhere known is left out. */
+static void put_columns(struct tree_writer *writer, bool with_changes)
+{
+    static put_number *const columns[] = {put_up,       put_location, put_samples,  put_cpu,
+                                          put_offcpu,   put_wait,     put_rundelay, put_flat_near,
+                                          put_flat_far, put_cum_near, put_cum_far};
+    enum { RUNDELAY = 6, CHANGES = 7, ALL = sizeof columns / sizeof *columns };
+    for (size_t i = 0; i < (with_changes ? ALL : CHANGES); i++) {
+        if (i != RUNDELAY || writer->profile->has_rundelay)
+            put_column(writer, columns[i]);
+    }
+}
+
+/* A total may be more than a double holds exactly. */
+static void put_totals(struct tree_writer *writer, const char *key, const struct values *total)
+{
+    json_member_array(writer->json, key);
+    json_digits(writer->json, total->samples);
+    json_digits(writer->json, total->cpu_ns);
+    json_digits(writer->json, tree_offcpu_ns(total));
+    json_digits(writer->json, tree_wall_ns(total));
+    if (writer->profile->has_rundelay)
+        json_digits(writer->json, total->rundelay_ns);
+    json_end_array(writer->json);
+}
+
+static void put_labels(struct tree_writer *writer, const struct thread_record *thread)
+{
+    const struct profile *profile = writer->profile;
+    char title[THREAD_TITLE_BYTES];
+    if (!*profile_thread_title(profile, thread, title))
+        return;
+    json_member_string(writer->json, "name", title);
+    if (profile->labels != LABELS_ID || !profile_tells_thread(profile, thread) || thread->tid == 0)
+        return;
+    json_key(writer->json, "id");
+    json_int(writer->json, thread->tid);
+}
+
+static void put_tree(struct tree_writer *writer, const struct tree *tree, arena_ref root,
+                     const struct thread_group_member *first, size_t threads)
+{
+    struct json *json = writer->json;
+    writer->tree = tree;
+    writer->root = root;
+    const struct tree_sums sums = sums_of(writer);
+    json_begin_object(json);
+    put_labels(writer, first->thread);
+    json_member_uint(json, "threads", threads);
+    json_member_uint(json, "nodes", sums.nodes);
+    if (sums.has_changes) {
+        json_key(json, "has_changes");
+        json_bool(json, true);
+    }
+    html_numbers_begin(&writer->numbers, "numbers");
+    put_columns(writer, sums.has_changes);
+    html_numbers_end(&writer->numbers, false);
+    json_newline(json);
+    put_totals(writer, "total", &sums.total);
+    put_totals(writer, "idle", &sums.idle);
+    json_end_object(json);
+    tree_add_values(&writer->total, &sums.total);
+    tree_add_values(&writer->idle, &sums.idle);
+}
+
+/* ---- all of them ---- */
+
+/* The spare root is no thread. */
+static size_t count_threads(const struct thread_groups *groups, size_t first, size_t size)
+{
+    size_t count = 0;
+    for (size_t i = first; i < first + size; i++) {
+        const struct thread_record *thread = groups->members[i].thread;
+        count += thread && !thread->is_spare ? 1 + thread->merged_threads : 0;
+    }
+    return count;
+}
+
+static bool is_empty(const struct tree *tree, arena_ref root)
+{
+    const struct tree_node *node = tree_node(tree, root);
+    return !node->first_child && !tree_has_weight(&node->self);
+}
+
+static int put_group(struct tree_writer *writer, const struct thread_groups *groups, size_t first,
+                     size_t size)
+{
+    const struct thread_group_member *members = &groups->members[first];
+    struct arena arena = {0};
+    struct tree merged = {0};
+    arena_ref root;
+    size_t threads = count_threads(groups, first, size);
+    if (size == 1) {
+        if (threads > 0 || !is_empty(writer->profile->tree, members->root))
+            put_tree(writer, writer->profile->tree, members->root, members, threads);
+        return 0;
+    }
+    int status = thread_group_merge(groups, writer->profile, first, size, &arena, &merged, &root);
+    if (status == 0)
+        put_tree(writer, &merged, root, members, threads);
+    tree_deinit(&merged);
+    arena_deinit(&arena);
+    return status;
+}
+
+static int put_trees(struct tree_writer *writer)
+{
+    struct thread_groups groups;
+    int status = thread_groups_init(&groups, writer->profile);
+    json_member_array(writer->json, "trees");
+    for (size_t first = 0, size; status == 0 && first < groups.count; first += size) {
+        size = thread_group_size(&groups, writer->profile, first);
+        status = put_group(writer, &groups, first, size);
+    }
+    json_end_array(writer->json);
+    thread_groups_deinit(&groups);
+    return status;
+}
+
+int html_trees_put(struct json *json, const struct profile *profile)
+{
+    struct tree_writer writer = {.json = json, .profile = profile};
+    int status = meaning_names_init(&writer.names, profile);
+    int packing = html_numbers_init(&writer.numbers, json);
+    if (status == 0 && packing == 0)
+        status = put_trees(&writer);
+    put_totals(&writer, "total", &writer.total);
+    put_totals(&writer, "idle", &writer.idle);
+    html_numbers_begin(&writer.numbers, "numbers");
+    html_numbers_end(&writer.numbers, true);
+    html_numbers_deinit(&writer.numbers);
+    meaning_names_deinit(&writer.names);
+    return status < 0 ? status : packing;
+}
