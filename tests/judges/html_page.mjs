@@ -89,6 +89,9 @@ const press = (page, key) => page.keyboard.press(key);
 const stateOf = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const widthOf = (page, name) => frame(page, name).evaluate((element) => element.style.width);
 
+/* The narrow ones, which have no text, too. */
+const namesAt = (page, level) => page.locator(`.frame[aria-level="${level}"]`).evaluateAll((all) => all.map((each) => each.ariaLabel.split(',')[0]));
+
 /* Waits for a text, because a search begins a little after the last key. */
 async function says(what, page, selector, expected) {
   const isSaid = ([where, text]) => document.querySelector(where).textContent.replace(/\u2009/g, '').replace(/\u00a0/g, ' ') === text;
@@ -166,6 +169,73 @@ async function aClickZooms() {
   equal('after reset', await textOf(page, '#zoomed'), '');
   equal('hash after reset', JSON.stringify(await stateOf(page)), '{}');
   await close('small', page);
+}
+
+async function callersStandBelowWhatTheyCall() {
+  const page = await open('small');
+  const functions = functionsOf('small');
+  const total = totalsOf('small').wall;
+  await page.selectOption('#view', 'callers');
+  equal('the link', JSON.stringify(await stateOf(page)), '{"view":"callers"}');
+  const shown = await namesAt(page, 2);
+  const expected = Object.entries(functions.wall).filter(([, {self}]) => self > 0n).sort(([, a], [, b]) => Number(b.self - a.self)).map(([name]) => name);
+  equal('roots', shown.join(), expected.join());
+  for (const name of shown)
+    equal(`label of ${name}`, plain(await page.getAttribute(`.frame[aria-level="2"][aria-label^="${name},"]`, 'aria-label')),
+          `${name}, ${milliseconds(functions.wall[name].self)} Wall clock, ${share(functions.wall[name].self, total)} of all`);
+  await frame(page, 'wait').click();
+  equal('callers of wait', (await namesAt(page, 3)).join(), 'parse,main');
+  await page.locator('.frame[aria-level="3"]', {hasText: 'main'}).click();
+  check('zoomed to a caller', (await textOf(page, '#zoomed')).startsWith('Zoomed to main: 600.0 ms'));
+  const hash = await page.evaluate(() => location.hash);
+  await checkAccess('callers', page);
+  await page.locator('.frame[tabindex="0"]').focus();
+  await press(page, 'i');
+  equal('i turns it back', JSON.stringify(await stateOf(page)), '{}');
+  equal('focus after i', await nameFocused(page), 'all');
+  await press(page, 'i');
+  equal('and again', JSON.stringify(await stateOf(page)), '{"view":"callers"}');
+  await close('small', page);
+  const linked = await open('small', hash);
+  check('by a link', (await textOf(linked, '#zoomed')).startsWith('Zoomed to main: 600.0 ms'));
+  await tableIsOf(linked, 'Wall clock, in main: 2 of 2', ' functions');
+  await search(linked, 'main');
+  await press(linked, 'Escape');
+  await close('small', linked);
+}
+
+async function aSandwichHasBothSides() {
+  const page = await open('small');
+  const {wall} = functionsOf('small');
+  await frame(page, 'item').click();
+  await page.click('#sandwich');
+  check('what it is of', (await textOf(page, '#zoomed')).startsWith(`Callers and callees of item: ${milliseconds(wall.item.total)}`));
+  const top = (name) => frame(page, name).evaluate((element) => element.getBoundingClientRect().top);
+  const rows = async () => [await page.locator('.frame', {hasText: 'main'}).first().evaluate((e) => e.getBoundingClientRect().top), await top('item'), await top('copy')];
+  const [main, item, copy] = await rows();
+  check('callers are above, callees below', main < item && item < copy);
+  equal('callers, and callees', (await namesAt(page, 2)).join(), 'parse,parse');
+  await page.selectOption('#look', 'flame');
+  const [main2, item2, copy2] = await rows();
+  check('flames are upside down', main2 > item2 && item2 > copy2);
+  await page.selectOption('#look', 'icicle');
+  await page.locator('.frame[tabindex="0"]').focus();
+  equal('focus', await nameFocused(page), 'item');
+  await press(page, 'ArrowUp');
+  await press(page, 'ArrowUp');
+  equal('up and up to the caller', await nameFocused(page), 'main');
+  await press(page, 'Enter');
+  check('zoomed to it', (await textOf(page, '#zoomed')).startsWith('Zoomed to main: '));
+  await checkAccess('sandwich', page);
+  const hash = await page.evaluate(() => location.hash);
+  await press(page, 's');
+  check('a sandwich of main', (await textOf(page, '#zoomed')).startsWith(`Callers and callees of main: ${milliseconds(wall.main.total)}`));
+  await page.goBack();
+  await says('back', page, '#zoomed', `Zoomed to main: 150.5 ms, ${share(150500000, totalsOf('small').wall)} of all.`);
+  await close('small', page);
+  const linked = await open('small', hash);
+  check('by a link', (await textOf(linked, '#zoomed')).startsWith('Zoomed to main: 150.5 ms'));
+  await close('small', linked);
 }
 
 /* Four digits, as the page writes it. */
@@ -550,6 +620,7 @@ async function aRealProgramHasAPage() {
 for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, threadsCanBeTold, flamesAreUpsideDown,
+                    callersStandBelowWhatTheyCall, aSandwichHasBothSides,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
                     runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {

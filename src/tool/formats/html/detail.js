@@ -26,9 +26,12 @@ function row(cells, header) {
 
 const isInlined = (node) => node.places.some((place) => calls.isInlined[place]);
 
-/* Samples do not tell inlined functions apart, and the sums of threads are exact. */
+/*
+ * Samples do not tell inlined functions apart, and the sums of threads are exact. Of one function in many stacks, bars are not
+ * the sum of theirs.
+ */
 function hasBars(node) {
-  return calls.changes && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
+  return state.view === 'callees' && calls.changes && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
 }
 
 /* A row of values: its own, or with all that is below it. */
@@ -39,9 +42,11 @@ function valuesRow(node, values, changes, title) {
     : formatWithin(values[COLUMN[measure]], bars[measure])), title);
 }
 
-function shareRow(node, of, title) {
-  return row(MEASURES.map((measure) => formatShare(node.totals[COLUMN[measure]], of.totals[COLUMN[measure]])), title);
+function shareRow(node, whole, title) {
+  return row(MEASURES.map((measure) => formatShare(node.totals[COLUMN[measure]], whole(measure))), title);
 }
+
+const ofZoomed = (measure) => zoomed.totals[COLUMN[measure]];
 
 function showDetail(node) {
   const {frame} = node;
@@ -49,6 +54,7 @@ function showDetail(node) {
   byId('name').title = frame.name;
   byId('where').textContent = [frame.module.path, lineText(node), isInlined(node) && 'inlined'].filter(Boolean).join(' · ');
   byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
-  byId('values').replaceChildren(valuesRow(node, node.totals, [2, 3], 'Total'), valuesRow(node, node.self, [0, 1], 'Self'),
-                                 shareRow(node, view.root, 'Of all'), ...zoomed === view.root ? [] : [shareRow(node, zoomed, 'Of the zoomed')]);
+  byId('values').replaceChildren(valuesRow(node, node.totals, [2, 3], 'Total'), ...node.self ? [valuesRow(node, node.self, [0, 1], 'Self')] : [],
+                                 shareRow(node, wholeTotal, 'Of all'), ...zoomed === view.root ? [] : [shareRow(node, ofZoomed, 'Of the zoomed')]);
+  byId('sandwich').disabled = frame.isMadeUp;
 }

@@ -5,44 +5,56 @@ const scroller = byId('scroll');
 let elements = new Map(); /* those that are drawn, by their nodes */
 const nodes = new WeakMap(); /* and the other way round */
 
-/* The row of a node on the screen: an icicle has callers on top, a flame has them below. */
-const rowOf = (node) => state.look === 'icicle' ? node.depth : view.height - node.depth;
+/* An icicle has callers on top, a flame has them below. 1: the frames of a side are below its root. */
+const signOf = (side) => state.look === 'icicle' ? side.sign : -side.sign;
 
-function depthsInSight() {
+/* The row of the root: the rows of a side above it come first. */
+const rootRow = () => view.sides.reduce((rows, side) => rows + (signOf(side) < 0 ? side.height : 0), 0);
+const rowOf = (node) => rootRow() + signOf(view.sideOf(node)) * node.depth;
+const rowCount = () => view.sides.reduce((rows, {height}) => rows + height, 1);
+
+/* What is drawn as wide as the graph: the zoomed frame on its side, the root on the other one. */
+const topOf = (side) => zoomed !== view.root && view.sideOf(zoomed) === side ? zoomed : side.root;
+
+function depthsInSight(side) {
   if (isPrinting)
-    return [0, view.height];
-  const first = Math.floor(scroller.scrollTop / ROW_PX) - 4;
-  const last = Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW_PX) + 4;
-  return state.look === 'icicle' ? [first, last] : [view.height - last, view.height - first];
+    return [0, side.height];
+  const first = Math.floor(scroller.scrollTop / ROW_PX) - 4 - rootRow();
+  const last = Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW_PX) + 4 - rootRow();
+  return signOf(side) > 0 ? [first, last] : [-last, -first];
 }
 
-/* Nodes of the zoomed tree that are in sight and wide enough. */
-function framesInSight(pxPerUnit) {
-  const [first, last] = depthsInSight();
-  const found = [];
-  const open = [zoomed];
+/* Nodes of one side that are in sight and wide enough, and what is zoomed out of. */
+function framesInSight(side, graphPx) {
+  const [first, last] = depthsInSight(side);
+  const top = topOf(side);
+  const narrowest = NARROWEST_PX * (top.x1 - top.x0) / graphPx;
+  const found = top.ancestors().slice(1).filter(({depth}) => depth >= first && depth <= last);
+  const open = [top];
   while (open.length > 0) {
     const node = open.pop();
-    if (node.depth >= first)
+    if (node.depth >= first && node.depth <= last)
       found.push(node);
     if (node.depth >= last)
       continue;
     for (const child of node.children) {
-      if ((child.x1 - child.x0) * pxPerUnit < NARROWEST_PX)
+      if (child.x1 - child.x0 < narrowest)
         break;
       open.push(child);
     }
   }
-  return found.length <= FRAMES_MAX ? found : found.sort((a, b) => (b.x1 - b.x0) - (a.x1 - a.x0)).slice(0, FRAMES_MAX);
+  return found;
 }
 
-function framesToDraw(pxPerUnit) {
-  const [first, last] = depthsInSight();
-  const above = zoomed.ancestors().slice(1).filter((node) => node.depth >= first && node.depth <= last);
-  const wanted = new Set([...above, ...framesInSight(pxPerUnit)]);
+function framesToDraw(graphPx) {
+  const found = view.sides.flatMap((side) => framesInSight(side, graphPx));
+  if (found.length > FRAMES_MAX)
+    found.sort((a, b) => (b.x1 - b.x0) - (a.x1 - a.x0)).length = FRAMES_MAX;
+  const wanted = new Set(found);
+  wanted.delete(view.callers); /* the other root stands for both */
   wanted.add(current);
   /* In the order of reading: row by row. */
-  return [...wanted].sort((a, b) => a.depth - b.depth || a.x0 - b.x0 || a.first - b.first);
+  return [...wanted].sort((a, b) => rowOf(a) - rowOf(b) || a.x0 - b.x0 || a.first - b.first);
 }
 
 /* ---- one frame ---- */
@@ -56,7 +68,7 @@ function describe(node) {
 function classOf(node) {
   const {frame} = node;
   const classes = ['frame'];
-  if (node.depth < zoomed.depth)
+  if (node.depth < topOf(view.sideOf(node)).depth)
     classes.push('above');
   if (state.search)
     classes.push(matches.has(frame) ? 'match' : 'miss');
@@ -105,9 +117,10 @@ function colourOf(node, isNarrow) {
 }
 
 function paint(element, node, graphPx) {
-  const isAbove = node.depth < zoomed.depth;
-  const left = isAbove ? 0 : (node.x0 - zoomed.x0) / (zoomed.x1 - zoomed.x0);
-  const width = isAbove ? 1 : (node.x1 - node.x0) / (zoomed.x1 - zoomed.x0);
+  const top = topOf(view.sideOf(node));
+  const isAbove = node.depth < top.depth;
+  const left = isAbove ? 0 : (node.x0 - top.x0) / (top.x1 - top.x0);
+  const width = isAbove ? 1 : (node.x1 - node.x0) / (top.x1 - top.x0);
   const isNarrow = width * graphPx < NARROWEST_TEXT_PX;
   element.className = classOf(node);
   element.style.cssText = `left:${100 * left}%;width:${100 * width}%;top:${rowOf(node) * ROW_PX}px;${colourOf(node, isNarrow)}`;
@@ -116,7 +129,7 @@ function paint(element, node, graphPx) {
   element.setAttribute('aria-label', describe(node));
   element.setAttribute('aria-level', node.depth + 1);
   element.setAttribute('aria-posinset', node.place + 1);
-  element.setAttribute('aria-setsize', node.parent?.children.length ?? 1);
+  element.setAttribute('aria-setsize', node.siblings.length);
   element.setAttribute('aria-selected', node === zoomed);
 }
 
@@ -131,7 +144,7 @@ function makeElement(node) {
 
 function draw() {
   const graphPx = scroller.clientWidth; /* read once: to read it while elements change would be costly */
-  const wanted = framesToDraw(graphPx / (zoomed.x1 - zoomed.x0));
+  const wanted = framesToDraw(graphPx);
   const drawn = new Map(wanted.map((node) => [node, elements.get(node) ?? makeElement(node)]));
   for (const [node, element] of elements) {
     if (!drawn.has(node))
@@ -172,5 +185,6 @@ function scrollTo(node, isSure) {
   const isInSight = top >= scrollTop && top + ROW_PX <= scrollTop + clientHeight;
   if (isInSight && !isSure)
     return;
-  scroller.scrollTop = state.look === 'icicle' ? top - 2 * ROW_PX : top + 3 * ROW_PX - clientHeight;
+  scroller.scrollTop = view.callers && node === view.root ? top - clientHeight / 2
+    : signOf(view.sideOf(node)) > 0 ? top - 2 * ROW_PX : top + 3 * ROW_PX - clientHeight;
 }

@@ -10,7 +10,7 @@ function moveTo(node) {
   showDetail(node);
 }
 
-const sibling = (node, step) => node.parent?.children[node.place + step] ?? null;
+const sibling = (node, step) => node.siblings[node.place + step] ?? null;
 
 function zoomTo(node, isFocused) {
   state.zoom = node.id;
@@ -21,9 +21,17 @@ function zoomTo(node, isFocused) {
     moveTo(node);
 }
 
-/* Where the key to a callee leads: above the zoomed frame towards it, elsewhere to the widest callee. */
-function calleeOf(node) {
-  return node.depth < zoomed.depth ? zoomed.ancestors()[zoomed.depth - node.depth - 1] : widestChild(node);
+/* A frame deeper on a side: towards the zoomed one if that is deeper, else to the widest. */
+function deeper(node, side) {
+  const top = topOf(side);
+  return node.depth < top.depth ? top.ancestors()[top.depth - node.depth - 1] : widestChild(node === view.root ? side.root : node);
+}
+
+/* A row further up (-1) or down (1) on the screen. */
+function verticalTarget(step) {
+  const sides = current === view.root ? view.sides : [view.sideOf(current)];
+  const side = sides.find((each) => signOf(each) === step);
+  return side ? deeper(current, side) : current.parent;
 }
 
 function endOf(node) {
@@ -33,12 +41,10 @@ function endOf(node) {
   return end;
 }
 
-/* Where a key leads. Up and down mean rows of the screen: callees are below in an icicle, above in a flame. */
 function keyTarget(key) {
-  const isIcicle = state.look === 'icicle';
   switch (key) {
-  case 'ArrowUp': return isIcicle ? current.parent : calleeOf(current);
-  case 'ArrowDown': return isIcicle ? calleeOf(current) : current.parent;
+  case 'ArrowUp': return verticalTarget(-1);
+  case 'ArrowDown': return verticalTarget(1);
   case 'ArrowLeft': return sibling(current, -1);
   case 'ArrowRight': return sibling(current, 1);
   case 'Home': return zoomed;
@@ -47,8 +53,9 @@ function keyTarget(key) {
   }
 }
 
-/* Whether a node can be drawn: it is in the zoomed part, or on the way to it. */
-const isOnView = (node) => node.isInside(zoomed) || zoomed.isInside(node);
+/* Whether a node can be drawn: it is in the zoomed part, or on the way to it, or on the other side. */
+const isOnView = (node) => node.isInside(topOf(view.sideOf(node))) || zoomed.isInside(node) || node === view.root ||
+  (view.callers && node.isCaller && topOf(view.sideOf(node)) === view.callers);
 
 function moveByKey(key) {
   const target = keyTarget(key);
@@ -65,6 +72,8 @@ function onTreeKey(event) {
     Backspace: () => zoomTo(zoomed.parent ?? zoomed, true),
     n: () => moveToMatch(1),
     p: () => moveToMatch(-1),
+    i: () => setView(state.view === 'callers' ? 'callees' : 'callers'),
+    s: () => setView('sandwich'),
   };
   const isMove = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key);
   if (!isMove && !actions[event.key])
@@ -88,4 +97,18 @@ function onPageKey(event) {
     else
       zoomTo(view.root, tree.contains(document.activeElement));
   }
+}
+
+/* A sandwich is of the function of the frame that the keyboard is at. */
+function setView(kind) {
+  const {frame} = current;
+  const isSandwich = kind === 'sandwich';
+  if (isSandwich && frame.isMadeUp)
+    return showControls();
+  Object.assign(state, {view: kind, of: isSandwich ? String(frame.number) : '', zoom: '0'});
+  writeHash(true);
+  const hadFocus = tree.contains(document.activeElement);
+  update();
+  if (hadFocus)
+    moveTo(view.root);
 }

@@ -29,8 +29,8 @@ function showLegend() {
 
 function showZoomed() {
   const value = zoomed.totals[column()];
-  byId('zoomed').textContent = zoomed === view.root ? ''
-    : `Zoomed to ${zoomed.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all.`;
+  byId('zoomed').textContent = zoomed === view.root && !view.callers ? ''
+    : `${zoomed === view.root ? 'Callers and callees of' : 'Zoomed to'} ${zoomed.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all.`;
 }
 
 /* How much is not shown, of the threads that are. */
@@ -44,7 +44,7 @@ function showHidden({total, idle}) {
 
 function showControls() {
   document.documentElement.dataset.theme = state.theme;
-  for (const id of ['thread', 'look', 'colour', 'theme'])
+  for (const id of ['thread', 'view', 'look', 'colour', 'theme'])
     byId(id).value = state[id];
   if (byId('search').value !== state.search)
     byId('search').value = state.search;
@@ -73,7 +73,7 @@ function update() {
   showFound();
   showZoomed();
   showDetail(current);
-  tree.style.height = `${(view.height + 1) * ROW_PX}px`;
+  tree.style.height = `${rowCount() * ROW_PX}px`;
   if (before.zoomed !== zoomed || before.look !== state.look)
     scrollTo(zoomed, true);
   draw();
@@ -186,6 +186,8 @@ function makeControls() {
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
   byId('search').addEventListener('input', ({target}) => setSearchSoon(target.value));
   byId('search').addEventListener('keydown', ({key, target}) => key === 'Enter' && goToMatch(target.value));
+  byId('view').addEventListener('change', ({target}) => setView(target.value));
+  byId('sandwich').addEventListener('click', () => setView('sandwich'));
   byId('reset').addEventListener('click', reset);
   byId('more').addEventListener('click', () => {
     rowsShown += 4 * ROWS_STEP;

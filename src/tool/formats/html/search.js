@@ -70,32 +70,41 @@ function showFound() {
 const isMatch = (node) => matches.has(node.frame);
 
 /* Whether there is a match in the part of the view that a node is the top of. */
-const leadsToMatch = (node) => node.places.some((place) => isAboveMatch[place]);
+const leadsToMatch = (node) => node.places.some((place) => (node.isCaller ? isBelowMatch : isAboveMatch)[place]);
+
+/* Below the root of a sandwich its callers come after its callees. */
+const branches = (node) => view.callers && node === view.root ? [...node.children, ...view.callers.children] : node.children;
 
 function lastIn(node) {
   let last = node;
-  for (let child = node; child; child = child.children.findLast(leadsToMatch))
+  for (let child = node; child; child = branches(child).findLast(leadsToMatch))
     last = child;
   return last;
 }
 
+function after(node) {
+  const all = branches(node.parent);
+  return all.slice(all.indexOf(node) + 1);
+}
+
 /* The next node, in the order of the tree, that a match can be in. After the last one comes the first. */
 function nextNode(node) {
-  let next = node.children.find(leadsToMatch);
+  let next = branches(node).find(leadsToMatch);
   for (let at = node; !next && at !== zoomed; at = at.parent)
-    next = at.parent.children.slice(at.place + 1).find(leadsToMatch);
+    next = after(at).find(leadsToMatch);
   return next ?? zoomed;
 }
 
 function nodeBefore(node) {
   if (node === zoomed)
     return lastIn(zoomed);
-  const before = node.parent.children.slice(0, node.place).findLast(leadsToMatch);
+  const all = branches(node.parent);
+  const before = all.slice(0, all.indexOf(node)).findLast(leadsToMatch);
   return before ? lastIn(before) : node.parent;
 }
 
 function moveToMatch(step) {
-  if (!isAboveMatch || !leadsToMatch(zoomed))
+  if (!isAboveMatch || !(leadsToMatch(zoomed) || branches(zoomed).some(leadsToMatch)))
     return;
   let node = current.isInside(zoomed) ? current : zoomed;
   do

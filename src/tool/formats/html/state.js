@@ -13,9 +13,10 @@ let rowsShown = ROWS_STEP;
 let isPrinting = false;
 
 const column = () => COLUMN[state.event];
-const wholeTotal = () => view.root.totals[column()];
+const wholeTotal = (measure = state.event) => calls.total[COLUMN[measure]][calls.root];
 
 const CHOICES = {
+  view: ['callees', 'callers', 'sandwich'],
   look: ['icicle', 'flame'], colour: ['time', 'module', 'state'], idle: ['hidden', 'shown'], theme: ['auto', 'light', 'dark'],
   sort: ['self', 'total', 'name', 'module'],
 };
@@ -24,7 +25,8 @@ function allowed(key, value) {
   switch (key) {
   case 'event': return MEASURES.includes(value);
   case 'thread': return ['all', 'each'].includes(value) || (/^\d{1,9}$/.test(value) && Number(value) < data.trees.length);
-  case 'zoom': return /^\d{1,9}$/.test(value);
+  case 'zoom': return /^\d{1,9}(\.\d{1,9})?$/.test(value);
+  case 'of': return /^\d{1,9}$/.test(value) && profile.frames[value]?.isMadeUp === false;
   case 'search': return true;
   default: return CHOICES[key].includes(value);
   }
@@ -72,10 +74,16 @@ function remakeCalls() {
 /* Returns whether there is another view than before. */
 function remakeView() {
   remakeCalls();
-  const wanted = `${callsOf} ${state.event}`;
+  const wanted = `${callsOf} ${state.event} ${state.view} ${state.of}`;
   if (viewOf === wanted)
     return false;
-  view = new View(profile, calls, column());
+  view = makeView();
   viewOf = wanted;
   return true;
+}
+
+function makeView() {
+  if (state.view === 'sandwich' && state.of !== '')
+    return new SandwichView(profile, calls, column(), Number(state.of));
+  return state.view === 'callers' ? new CallersView(profile, calls, column()) : new CalleesView(profile, calls, column());
 }

@@ -43,15 +43,36 @@ class FunctionSums {
     }
   }
 
+  addStack(source) {
+    const {frame, parent, self} = calls;
+    const value = self[column()][source];
+    this.self[frame[source]] += value;
+    for (let node = source; ; node = parent[node]) {
+      if (this.open[frame[node]]++ === 0)
+        this.total[frame[node]] += value;
+      if (node === calls.root)
+        break;
+    }
+    for (let node = source; node !== calls.root; node = parent[node])
+      this.open[frame[node]] = 0;
+    this.open[frame[calls.root]] = 0;
+  }
+
   rows() {
     return profile.frames.filter((frame) => this.total[frame.number] > 0 && !frame.isMadeUp)
       .map((frame) => ({frame, self: this.self[frame.number], total: this.total[frame.number]}));
   }
 }
 
+/* Callers are zoomed to: of a sandwich its callees count, else all functions on the stacks. */
 function functionTotals() {
   const sums = new FunctionSums();
-  zoomed.nodes.forEach((node) => sums.walk(node));
+  if (zoomed === view.root && zoomed.isCaller)
+    sums.walk(calls.root);
+  else if (zoomed.isCaller && !view.callers)
+    zoomed.sources.forEach((source) => sums.addStack(source));
+  else
+    (zoomed.nodes ?? zoomed.sources).forEach((node) => sums.walk(node));
   return sums.rows();
 }
 

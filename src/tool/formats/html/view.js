@@ -57,6 +57,11 @@ class ViewNode {
     return found;
   }
 
+  /* With itself among them. */
+  get siblings() {
+    return this.parent?.children ?? [this];
+  }
+
   isInside(of) {
     let node = this;
     while (node && node.depth > of.depth)
@@ -72,8 +77,12 @@ class CalleeNode extends ViewNode {
     this.nodes = nodes;
   }
 
+  get isCaller() {
+    return false;
+  }
+
   get first() {
-    return this.nodes[0];
+    return this.nodes[0] ?? 0;
   }
 
   get id() {
@@ -120,16 +129,88 @@ class CalleeNode extends ViewNode {
   }
 }
 
+/*
+ * Callers of one function. It stands for some nodes of the tree of calls, `sources`, whose time it has: the functions that
+ * spend it, or those of which the callers are looked for. `places` are the callers of these, as far up as this node is
+ * deep. Its children are their callers.
+ */
+class CallerNode extends ViewNode {
+  constructor(view, parent, frame, sources, places) {
+    super(view, parent, frame);
+    this.sources = sources;
+    this.places = places;
+  }
+
+  get isCaller() {
+    return true;
+  }
+
+  get first() {
+    return this.sources[0] ?? 0;
+  }
+
+  get id() {
+    return this.depth === 0 ? '0' : `${this.first}.${this.depth}`;
+  }
+
+  get siblings() {
+    return this.view.callers && this.depth === 1 ? this.view.callers.children : super.siblings;
+  }
+
+  sum(column) {
+    let sum = 0;
+    for (const source of this.sources)
+      sum += column[source];
+    return sum;
+  }
+
+  valueOf(column) {
+    return this.sum(this.view.weights[column]);
+  }
+
+  get spentColumns() {
+    return this.view.spentWeights;
+  }
+
+  /* The functions that spend time stand below the root of a view of callers; all else stands below what it calls. */
+  group() {
+    const {calls, profile, root} = this.view;
+    const isTop = this === root;
+    const groups = new Map();
+    this.sources.forEach((source, i) => {
+      const place = isTop ? source : calls.parent[this.places[i]];
+      if (place === calls.root && !isTop)
+        return;
+      const frame = calls.frame[place];
+      if (!groups.has(frame))
+        groups.set(frame, new CallerNode(this.view, this.depth === 0 ? root : this, profile.frames[frame], [], []));
+      groups.get(frame).sources.push(source);
+      groups.get(frame).places.push(place);
+    });
+    return [...groups.values()];
+  }
+}
+
 /* ---- views ---- */
 
+/* One or two sides, each with the callees or the callers of its root. sign: whether they are below it in an icicle. */
 class View {
   constructor(profile, calls, column) {
     this.profile = profile;
     this.calls = calls;
     this.column = column;
-    this.root = new CalleeNode(this, null, profile.frames[calls.frame[calls.root]], [calls.root]);
-    this.root.value = this.root.valueOf(column);
-    this.height = calls.heightOf(calls.total[column]);
+    this.callers = null; /* the root of the other side */
+  }
+
+  setRoot(root, height) {
+    this.root = root;
+    this.root.value = root.valueOf(this.column);
+    this.sides = [{root, height, sign: 1}];
+    return this;
+  }
+
+  sideOf(node) {
+    return this.callers && node.isCaller ? this.sides[1] : this.sides[0];
   }
 
   /* The frames on the way to a node, without the root's. */
@@ -144,18 +225,32 @@ class View {
     return frames.reverse();
   }
 
-  find(id) {
-    const step = (from, frame) => from?.children.find((child) => child.frame.number === frame);
-    return this.framesTo(id).reduce(step, this.root) ?? this.root;
+  framesToCaller(source, depth) {
+    const {calls} = this;
+    const frames = [];
+    let node = this.callers ? calls.parent[source] : source;
+    for (; frames.length < depth && (node > 0 || frames.length === 0) && node < calls.count; node = calls.parent[node])
+      frames.push(calls.frame[node]);
+    return frames;
   }
 
-  /* Finds the node of another view here, by the frames on the way to it; the root if it is not here. Threads are no part of the way. */
+  find(id) {
+    const [first, depth] = id.split('.').map(Number);
+    const step = (from, frame) => from?.children.find((child) => child.frame.number === frame);
+    if (depth > 0)
+      return this.framesToCaller(first, depth).reduce(step, this.callers ?? this.root) ?? this.root;
+    return this.framesTo(first).reduce(step, this.root) ?? this.root;
+  }
+
+  /* Finds the node of another view of the same kind here, by the frames on the way to it; the root if it is not here. Threads
+   * are no part of the way. */
   findLike(node) {
-    const path = node.ancestors().reverse().map(({frame}) => frame).filter(({isMadeUp}) => !isMadeUp);
+    const path = node.ancestors().reverse().slice(1).map(({frame}) => frame).filter(({isMadeUp}) => !isMadeUp);
     if (path.length === 0)
       return this.root;
     const step = (from, frame) => from?.children.find((child) => child.frame === frame);
-    const found = this.starts(this.root).map((start) => path.reduce(step, start)).filter(Boolean);
+    const starts = this.callers && node.isCaller ? [this.callers] : this.starts(this.root);
+    const found = starts.map((start) => path.reduce(step, start)).filter(Boolean);
     found.sort((a, b) => b.value - a.value);
     return found[0] ?? this.root;
   }
@@ -163,6 +258,68 @@ class View {
   /* Where stacks begin: at the root, and at threads. */
   starts(node) {
     return [node, ...node.children.filter(({frame}) => frame.isMadeUp).flatMap((child) => this.starts(child))];
+  }
+}
+
+/* What functions call: from the outermost ones on. */
+class CalleesView extends View {
+  constructor(profile, calls, column) {
+    super(profile, calls, column);
+    const root = new CalleeNode(this, null, profile.frames[calls.frame[calls.root]], [calls.root]);
+    this.setRoot(root, calls.heightOf(calls.total[column]));
+  }
+}
+
+/* Who calls functions: from those on in which time is spent. */
+class CallersView extends View {
+  constructor(profile, calls, column) {
+    super(profile, calls, column);
+    this.weights = calls.self;
+    this.spentWeights = calls.spent;
+    const sources = [];
+    calls.self[column].forEach((value, node) => value > 0 && sources.push(node));
+    const root = new CallerNode(this, null, profile.frames[calls.frame[calls.root]], sources, sources);
+    this.setRoot(root, calls.heightOf(calls.self[column]));
+  }
+}
+
+/* What one function calls, and who calls it, wherever that is. A call of it inside itself is one of its callees. */
+class SandwichView extends View {
+  constructor(profile, calls, column, frame) {
+    super(profile, calls, column);
+    this.weights = calls.total;
+    this.spentWeights = calls.spentTotal;
+    const {tops, below, above} = this.callsOf(frame);
+    this.setRoot(new CalleeNode(this, null, profile.frames[frame], tops), below);
+    this.callers = new CallerNode(this, null, profile.frames[frame], tops, tops);
+    this.callers.value = this.root.value;
+    this.sides.push({root: this.callers, height: above, sign: -1});
+  }
+
+  /* The outermost calls of a function, and how deep the stacks are below and above them. */
+  callsOf(frame) {
+    const {calls, column} = this;
+    const top = new Int32Array(calls.count); /* the call that a node is below of, or 0 */
+    const tops = [];
+    let below = 0, above = 0;
+    for (let node = 1; node < calls.count; node++) {
+      top[node] = top[calls.parent[node]];
+      if (calls.total[column][node] === 0)
+        continue;
+      if (top[node] === 0 && calls.frame[node] === frame) {
+        top[node] = node;
+        tops.push(node);
+        above = Math.max(above, calls.depth[node] - 1);
+      }
+      if (top[node] !== 0)
+        below = Math.max(below, calls.depth[node] - calls.depth[top[node]]);
+    }
+    return {tops, below, above};
+  }
+
+  framesTo(id) {
+    const frames = super.framesTo(id);
+    return frames.slice(frames.indexOf(this.root.frame.number) + 1);
   }
 }
 
