@@ -267,6 +267,29 @@ async function searchCountsNestedMatchesOnce() {
   await close('small', page);
 }
 
+async function searchTakesPatterns() {
+  const page = await open('small');
+  const {wall} = functionsOf('small');
+  const total = totalsOf('small').wall;
+  const found = (count, value) => `${count} ${count === 1 ? 'function matches' : 'functions match'}: ${milliseconds(value)}, ${share(value, total)} of Wall clock.`;
+  await search(page, '^(copy|item)$');
+  await says('two names', page, '#found', found(2, wall.item.total)); /* which calls copy, too */
+  await search(page, 'in:^lib.*6$');
+  await says('a module', page, '#found', found(1, wall.wait.total));
+  await search(page, 'ar[');
+  check('a bad pattern is said', (await textOf(page, '#found')).startsWith('“ar[” stands in no name, and is no regular expression.'));
+  equal('frames that match it', await page.locator('.frame.match').count(), 0);
+  await search(page, 'pa.se');
+  await says('after it', page, '#found', found(1, wall.parse.total));
+  await close('small', page);
+  const hostile = await open('hostile');
+  for (const text of ['?', '</script><script>window.broken=1</script>']) { /* text, whatever it would be as a pattern */
+    await search(hostile, text);
+    check(`as text: ${text}`, (await textOf(hostile, '#found')).startsWith('1 function matches'));
+  }
+  await close('hostile', hostile);
+}
+
 async function threadsCanBeTold() {
   const page = await open('small');
   const threads = readPprof('threads', 'small');
@@ -619,7 +642,7 @@ async function aRealProgramHasAPage() {
 
 for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
-for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, threadsCanBeTold, flamesAreUpsideDown,
+for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, threadsCanBeTold, flamesAreUpsideDown,
                     callersStandBelowWhatTheyCall, aSandwichHasBothSides,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
                     runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,

@@ -5,17 +5,34 @@
 
 const SEARCH_DELAY_MS = 60; /* after the last key */
 let matches = new Set();    /* frames that the search has found */
+let problem = '';           /* of a term that is no regular expression */
 let isBelowMatch = null;    /* of each node of calls: whether it or a caller of it is a match; null: no search */
 let isAboveMatch = null;    /* whether it or a callee of it is one */
 
+/* A term that stands in a name as it is, is text: `operator[]`. Any other may be a regular expression. */
+function makeTest(term, texts) {
+  const lower = term.toLowerCase();
+  const isText = texts.some((text) => text.toLowerCase().includes(lower));
+  if (isText || !/[\\^$.*+?()[\]{}|]/.test(term))
+    return (text) => text.toLowerCase().includes(lower);
+  const pattern = new RegExp(term, 'i');
+  return (text) => pattern.test(text);
+}
+
 function findFrames() {
-  const term = state.search.toLowerCase();
-  const module = term.startsWith('in:') ? term.slice(3) : null;
+  const isOfModules = state.search.startsWith('in:');
+  const term = isOfModules ? state.search.slice(3) : state.search;
+  const textOf = ({name, module}) => isOfModules ? module.name : name;
+  const frames = profile.frames.filter(({isMadeUp}) => !isMadeUp);
   matches = new Set();
-  for (const frame of term ? profile.frames : []) {
-    const text = module === null ? frame.name : frame.module.name;
-    if (!frame.isMadeUp && text.toLowerCase().includes(module ?? term))
-      matches.add(frame);
+  problem = '';
+  if (!term)
+    return;
+  try {
+    const test = makeTest(term, frames.map(textOf));
+    matches = new Set(frames.filter((frame) => test(textOf(frame))));
+  } catch ({message}) {
+    problem = message;
   }
 }
 
@@ -55,6 +72,8 @@ function matchedTotal() {
 function foundText() {
   if (!state.search)
     return '';
+  if (problem)
+    return `“${state.search}” stands in no name, and is no regular expression. ${problem}`;
   const {sum, functions} = matchedTotal();
   const share = `${formatShare(sum, wholeTotal())} of ${TITLES[state.event]}`;
   return functions === 0 ? `Nothing matches “${state.search}”.`
