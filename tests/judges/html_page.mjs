@@ -238,6 +238,84 @@ async function aSandwichHasBothSides() {
   await close('small', linked);
 }
 
+const chips = async (page) => (await page.locator('#chips li').allTextContents()).join();
+
+async function framesCanBeHidden() {
+  const page = await open('small');
+  await frame(page, 'main').click();
+  await page.click('[data-filter="h"]');
+  equal('chips', await chips(page), 'without main×');
+  equal('the link', JSON.stringify(await stateOf(page)).replace(/\d+/, 'N'), '{"filters":"hN"}');
+  equal('frames of it', await frame(page, 'main').count(), 0);
+  equal('roots', (await namesAt(page, 2)).join(), 'parse,wait');
+  equal('no time is lost', await page.getAttribute('#total-wall', 'value'), String(totalsOf('small').wall));
+  await page.locator('.frame[aria-level="2"]', {hasText: 'parse'}).click();
+  const label = plain(await page.getAttribute('.frame[aria-level="2"]', 'aria-label'));
+  check(`parse of all threads is one: ${label}`, label.startsWith(`parse, ${milliseconds(functionsOf('small').wall.parse.total)}`));
+  const hash = await page.evaluate(() => location.hash);
+  await checkAccess('hidden', page);
+  await page.click('#chips button');
+  equal('taken back', await chips(page), '');
+  await press(page, 'Escape');
+  check('main is there again', await frame(page, 'main').count() === 1);
+  await page.goBack();
+  await page.goBack();
+  await page.waitForSelector('#chips button', {timeout: WAIT_MS});
+  await close('small', page);
+  const linked = await open('small', hash);
+  equal('by a link', await chips(linked), 'without main×');
+  await linked.locator('.frame[tabindex="0"]').focus();
+  await press(linked, 'h');
+  equal('by a key', await chips(linked), 'without main×,without parse×');
+  await press(linked, 'u');
+  equal('and back', await chips(linked), 'without main×');
+  await close('small', linked);
+  const odd = await open('small', '#filters=h99999.x1&view=sandwich&of=99999');
+  equal('an odd link', await chips(odd), '');
+  await close('small', odd);
+}
+
+async function stacksCanBeChosen() {
+  const page = await open('small');
+  const {wall} = functionsOf('small');
+  await frame(page, 'item').click();
+  await page.click('[data-filter="f"]');
+  equal('chips', await chips(page), 'only through item×');
+  equal('time of these stacks', await page.getAttribute('#total-wall', 'value'), String(wall.item.total));
+  equal('their frames', (await namesAt(page, 3)).join(), 'parse');
+  await page.selectOption('#view', 'callers');
+  equal('what spends it', (await namesAt(page, 2)).join(), 'copy,item,parse');
+  await close('small', page);
+}
+
+async function recursionIsCollapsed() {
+  const page = await open('small');
+  const {wall} = functionsOf('small');
+  await page.locator('.frame[aria-level="3"]', {hasText: 'parse'}).click();
+  await page.click('[data-filter="r"]');
+  equal('chips', await chips(page), 'parse without recursion×');
+  equal('one parse on each stack', await page.locator('.frame[aria-level="5"]').count(), 0);
+  equal('copy is called by the outermost', (await namesAt(page, 4)).join(), 'copy,item');
+  await page.click('#reset');
+  await tableIsOf(page, 'Wall clock: ', ' functions');
+  equal('after reset', await chips(page), '');
+  await frame(page, 'wait').click();
+  await page.click('[data-filter="m"]');
+  equal('a library', await chips(page), 'libc.so.6 as one frame×');
+  await frame(page, 'main').click();
+  await page.click('[data-filter="m"]');
+  await page.click('#reset');
+  await frame(page, 'main').click();
+  await page.locator('.frame[tabindex="0"]').focus();
+  await press(page, 'm');
+  equal('a program', await chips(page), 'app as one frame×');
+  equal('is one frame', (await namesAt(page, 2)).join(), 'app');
+  equal('and what it calls', (await namesAt(page, 3)).join(), 'wait');
+  const time = plain(await page.getAttribute('.frame[aria-level="3"]', 'aria-label'));
+  check(`all of it: ${time}`, time.startsWith(`wait, ${milliseconds(wall.wait.total)}`));
+  await close('small', page);
+}
+
 /* Four digits, as the page writes it. */
 const milliseconds = (ns) => {
   const value = Number(ns);
@@ -643,7 +721,7 @@ async function aRealProgramHasAPage() {
 for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, threadsCanBeTold, flamesAreUpsideDown,
-                    callersStandBelowWhatTheyCall, aSandwichHasBothSides,
+                    callersStandBelowWhatTheyCall, aSandwichHasBothSides, framesCanBeHidden, stacksCanBeChosen, recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
                     runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {

@@ -90,9 +90,21 @@ class Calls {
   }
 
   linesOf(node) {
+    if (this.base)
+      return this.linesOfSeveral(node);
     const found = new Set();
     for (let at = this.newestLine[node]; at !== 0; at = this.lines[at + 1])
       found.add(this.lines[at]);
+    return found;
+  }
+
+  /* Of all nodes that went here: see filters.js. */
+  linesOfSeveral(node) {
+    const found = new Set();
+    this.places.forEach((place, from) => {
+      if (place === node && this.base.frame[from] === this.frame[node])
+        this.base.linesOf(from).forEach((line) => found.add(line));
+    });
     return found;
   }
 

@@ -56,5 +56,8 @@ function showDetail(node) {
   byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
   byId('values').replaceChildren(valuesRow(node, node.totals, [2, 3], 'Total'), ...node.self ? [valuesRow(node, node.self, [0, 1], 'Self')] : [],
                                  shareRow(node, wholeTotal, 'Of all'), ...zoomed === view.root ? [] : [shareRow(node, ofZoomed, 'Of the zoomed')]);
-  byId('sandwich').disabled = frame.isMadeUp;
+  const {frame: chosen} = current;
+  byId('sandwich').disabled = chosen.isMadeUp;
+  for (const button of byId('filters').querySelectorAll('button'))
+    button.disabled = chosen.isMadeUp || chosen.isWhole || (button.dataset.filter === 'm' && !chosen.module.path);
 }

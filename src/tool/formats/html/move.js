@@ -74,6 +74,11 @@ function onTreeKey(event) {
     p: () => moveToMatch(-1),
     i: () => setView(state.view === 'callers' ? 'callees' : 'callers'),
     s: () => setView('sandwich'),
+    h: () => filterByKey('h'),
+    f: () => filterByKey('f'),
+    r: () => filterByKey('r'),
+    m: () => filterByKey('m'),
+    u: () => filterByKey(''),
   };
   const isMove = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key);
   if (!isMove && !actions[event.key])
@@ -97,6 +102,15 @@ function onPageKey(event) {
     else
       zoomTo(view.root, tree.contains(document.activeElement));
   }
+}
+
+/* Without a letter: takes the last filter back. */
+function filterByKey(letter) {
+  if (letter)
+    addFilter(letter);
+  else
+    setFilters(filterList().slice(0, -1));
+  moveTo(current);
 }
 
 /* A sandwich is of the function of the frame that the keyboard is at. */

@@ -18,7 +18,7 @@ const NARROWEST_TEXT_PX = 28;
 const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest ones */
 const PALETTE = 9;          /* modules with a colour of their own */
 const ROWS_STEP = 50;       /* rows of the table that are shown at first */
-const DEFAULTS = {event: 'wall', thread: 'all', view: 'callees', of: '', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden',
+const DEFAULTS = {event: 'wall', thread: 'all', view: 'callees', of: '', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden', filters: '',
                   theme: 'auto', sort: 'self'};
 
 /* What time is spent on: words of the style, and for people. All but the first are words of the data's `waits`. */

@@ -53,7 +53,7 @@ function showControls() {
   for (const measure of MEASURES) {
     byId(`event-${measure}`).checked = measure === state.event;
     const idle = state.idle === 'shown' ? 0n : BigInt(chosen.idle[COLUMN[measure]]);
-    const digits = String(BigInt(chosen.total[COLUMN[measure]]) - idle);
+    const digits = state.filters ? String(wholeTotal(measure)) : String(BigInt(chosen.total[COLUMN[measure]]) - idle);
     byId(`total-${measure}`).textContent = formatExact(measure, digits);
     byId(`total-${measure}`).value = digits;
   }
@@ -69,6 +69,7 @@ function update() {
   tree.dataset.look = state.look;
   findMatches();
   showControls();
+  showChips();
   showLegend();
   showFound();
   showZoomed();
@@ -187,6 +188,8 @@ function makeControls() {
   byId('search').addEventListener('input', ({target}) => setSearchSoon(target.value));
   byId('search').addEventListener('keydown', ({key, target}) => key === 'Enter' && goToMatch(target.value));
   byId('view').addEventListener('change', ({target}) => setView(target.value));
+  for (const button of byId('filters').querySelectorAll('button'))
+    button.addEventListener('click', () => addFilter(button.dataset.filter));
   byId('sandwich').addEventListener('click', () => setView('sandwich'));
   byId('reset').addEventListener('click', reset);
   byId('more').addEventListener('click', () => {

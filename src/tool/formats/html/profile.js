@@ -112,11 +112,13 @@ class Frame {
     this.file = file;
     this.startLine = startLine; /* 0: not known */
     this.isMadeUp = false;      /* a thread, or all of them */
+    this.isWhole = false;       /* a module, as one frame */
   }
 }
 
 class Module {
-  constructor(path) {
+  constructor(number, path) {
+    this.number = number;
     this.path = path;
     this.name = path.startsWith('[') ? path : path.slice(path.lastIndexOf('/') + 1);
     this.colour = 'other'; /* or its place in the palette */
@@ -155,12 +157,19 @@ class Profile {
     });
     this.threadFrames = data.trees.map((tree) => this.madeUp(threadName(tree)));
     this.everything = this.madeUp('all');
+    this.moduleList = [...this.modules.values()];
+    this.moduleList.forEach((module) => this.addWhole(module));
     this.colourModules();
+  }
+
+  addWhole(module) {
+    module.whole = this.addFrame(module.name, module, '', 0);
+    module.whole.isWhole = true;
   }
 
   module(path) {
     if (!this.modules.has(path))
-      this.modules.set(path, new Module(path));
+      this.modules.set(path, new Module(this.modules.size, path));
     return this.modules.get(path);
   }
 

@@ -3,8 +3,10 @@
 let profile = null;
 let data = null;
 const state = {...DEFAULTS};
-let calls = null;
-let callsOf = null;          /* the threads and times that calls are made of */
+let allCalls = null;
+let allCallsOf = null;       /* the threads and times that they are of */
+let calls = null;            /* what the filters leave of them */
+let callsOf = null;          /* what of the state they are made of */
 let view = null;
 let viewOf = null;           /* what of the state the view is made of */
 let zoomed = null;           /* nodes of the view */
@@ -28,6 +30,7 @@ function allowed(key, value) {
   case 'zoom': return /^\d{1,9}(\.\d{1,9})?$/.test(value);
   case 'of': return /^\d{1,9}$/.test(value) && profile.frames[value]?.isMadeUp === false;
   case 'search': return true;
+  case 'filters': return areFilters(value);
   default: return CHOICES[key].includes(value);
   }
 }
@@ -65,10 +68,13 @@ function writeHash(isNewStep) {
 /* Nodes have the same numbers whether idle time is shown or not. */
 function remakeCalls() {
   const wanted = `${state.thread} ${state.idle}`;
-  if (callsOf === wanted)
+  if (allCallsOf !== wanted)
+    allCalls = makeCalls(profile, state.thread, state.idle === 'shown');
+  allCallsOf = wanted;
+  if (callsOf === `${wanted} ${state.filters}`)
     return;
-  calls = makeCalls(profile, state.thread, state.idle === 'shown');
-  callsOf = wanted;
+  calls = state.filters ? new CallsFilter(allCalls, filterList()).make() : allCalls;
+  callsOf = `${wanted} ${state.filters}`;
 }
 
 /* Returns whether there is another view than before. */
