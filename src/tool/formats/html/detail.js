@@ -10,18 +10,16 @@ function lineText(node) {
   return frame.file ? frame.file + (said && `:${said}`) : '';
 }
 
-function row(cells, header) {
-  const tr = document.createElement('tr');
-  const th = document.createElement('th');
-  th.scope = 'row';
-  th.textContent = header;
-  tr.append(th);
-  for (const text of cells) {
-    const td = document.createElement('td');
-    td.textContent = text;
-    tr.append(td);
-  }
-  return tr;
+function cell(kind, text) {
+  const made = document.createElement(kind);
+  made.textContent = text;
+  return made;
+}
+
+function headerCell(scope, text) {
+  const th = cell('th', text);
+  th.scope = scope;
+  return th;
 }
 
 const isInlined = (node) => node.places.some((place) => calls.isInlined[place]);
@@ -34,19 +32,28 @@ function hasBars(node) {
   return state.view === 'callees' && calls.changes && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
 }
 
-/* A row of values: its own, or with all that is below it. */
-function valuesRow(node, values, changes, title) {
+/* Values of all measures: its own, or with all that is below it. */
+function valueTexts(node, values, changes) {
   const [near, far] = hasBars(node) ? changes.map((which) => node.sum(calls.changes[which])) : [];
   const bars = hasBars(node) ? errorBars(values, near, far, data.period_ns) : {};
-  return row(MEASURES.map((measure) => bars[measure] === undefined ? formatValue(measure, values[COLUMN[measure]])
-    : formatWithin(values[COLUMN[measure]], bars[measure])), title);
+  return MEASURES.map((measure) => bars[measure] === undefined ? formatValue(measure, values[COLUMN[measure]])
+    : formatWithin(values[COLUMN[measure]], bars[measure]));
 }
 
-function shareRow(node, whole, title) {
-  return row(MEASURES.map((measure) => formatShare(node.totals[COLUMN[measure]], whole(measure))), title);
-}
-
+const shareTexts = (node, whole) => MEASURES.map((measure) => formatShare(node.totals[COLUMN[measure]], whole(measure)));
 const ofZoomed = (measure) => zoomed.totals[COLUMN[measure]];
+
+/* A row for each measure. */
+function showValues(node) {
+  const columns = [['Total', valueTexts(node, node.totals, [2, 3])], ...node.self ? [['Self', valueTexts(node, node.self, [0, 1])]] : [],
+                   ['Of all', shareTexts(node, wholeTotal)], ...zoomed === view.root ? [] : [['Of zoomed', shareTexts(node, ofZoomed)]]];
+  byId('columns').replaceChildren(document.createElement('td'), ...columns.map(([title]) => headerCell('col', title)));
+  byId('values').replaceChildren(...MEASURES.map((measure, i) => {
+    const tr = document.createElement('tr');
+    tr.append(headerCell('row', TITLES[measure]), ...columns.map(([, texts]) => cell('td', texts[i])));
+    return tr;
+  }));
+}
 
 function showDetail(node) {
   const {frame} = node;
@@ -54,8 +61,7 @@ function showDetail(node) {
   byId('name').title = frame.name;
   byId('where').textContent = [frame.module.path, lineText(node), isInlined(node) && 'inlined'].filter(Boolean).join(' · ');
   byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
-  byId('values').replaceChildren(valuesRow(node, node.totals, [2, 3], 'Total'), ...node.self ? [valuesRow(node, node.self, [0, 1], 'Self')] : [],
-                                 shareRow(node, wholeTotal, 'Of all'), ...zoomed === view.root ? [] : [shareRow(node, ofZoomed, 'Of the zoomed')]);
+  showValues(node);
   const {frame: chosen} = current;
   byId('sandwich').disabled = chosen.isMadeUp;
   for (const button of byId('filters').querySelectorAll('button'))

@@ -34,22 +34,34 @@ const byId = (id) => document.getElementById(id);
 
 const groupDigits = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u2009');
 
-/* Four digits and a unit: 4.183 s, 12.34 ms. */
+/* Nothing is shown with more than four digits. */
+const formatDigits = (value) => value >= 1000 ? groupDigits(value.toFixed(0)) : value.toPrecision(4);
+
+/* Units of time, and from how many ns on each is used. */
+const TIMES = [['d', 864e11, 36e15], ['h', 36e11, 9999.5e9], ['s', 1e9, 1e9], ['ms', 1e6, 1e6], ['µs', 1e3, 1e3], ['ns', 1, 0]];
+const unitOf = (ns) => TIMES.find(([, , least]) => ns >= least) ?? TIMES.at(-1);
+
+/* 4.183 s, 12.34 ms */
 function formatTime(ns) {
-  for (const [unit, size] of [['s', 1e9], ['ms', 1e6], ['µs', 1e3]]) {
-    if (ns >= size) {
-      const value = ns / size;
-      return `${value >= 1000 ? groupDigits(value.toFixed(0)) : value.toPrecision(4)}\u00a0${unit}`;
-    }
+  const [unit, size] = unitOf(ns);
+  return `${size === 1 ? Math.round(ns) : formatDigits(ns / size)}\u00a0${unit}`;
+}
+
+/* 1 234, 12.35 k */
+function formatCount(count, unit = '') {
+  for (const [prefix, size] of [['T', 1e12], ['G', 1e9], ['M', 1e6], ['k', 1e3]]) {
+    if (count >= size && count >= 9999.5)
+      return `${formatDigits(count / size)}\u00a0${prefix}${unit}`;
   }
-  return `${Math.round(ns)}\u00a0ns`;
+  return groupDigits(String(Math.round(count))) + (unit && `\u00a0${unit}`);
 }
 
 function formatValue(measure, value) {
-  return UNITS[measure] === 'nanoseconds' ? formatTime(value) : formatExact(measure, String(Math.round(value)));
+  const unit = UNITS[measure];
+  return unit === 'nanoseconds' ? formatTime(value) : formatCount(value, unit === 'count' ? '' : unit === 'bytes' ? 'B' : unit);
 }
 
-/* The exact value, from its digits in the data: a number may not hold them all. */
+/* The exact value, for whoever points at a rounded one. */
 function formatExact(measure, digits) {
   if (UNITS[measure] !== 'nanoseconds')
     return groupDigits(digits) + (UNITS[measure] === 'count' ? '' : `\u00a0${UNITS[measure]}`);
@@ -88,12 +100,15 @@ function formatWithin(ns, error) {
   if (!(ns > 0) || error === 0)
     return formatTime(ns);
   const first = 10 ** Math.floor(Math.log10(ns));
-  const place = Math.min(Number.isNaN(error) ? first : 10 ** Math.floor(Math.log10(error)), first);
+  const place = Math.max(Math.min(Number.isNaN(error) ? first : 10 ** Math.floor(Math.log10(error)), first), first / 1000);
   const rounded = Math.round(ns / place) * place;
-  const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3]].find(([, size]) => rounded >= size) ?? ['ns', 1];
+  const [unit, size] = unitOf(rounded);
   const digits = Math.min(Math.max(Math.round(Math.log10(size / place)), 0), 3);
   const bar = Number.isNaN(error) ? '?' : `${(100 * error / ns).toPrecision(error < 0.1 * ns ? 1 : 2)}\u00a0%`;
   return `${groupDigits((rounded / size).toFixed(digits))}\u00a0${unit} ±\u00a0${bar}`;
 }
 
-const formatShare = (part, whole) => `${(whole > 0 ? 100 * part / whole : 0).toFixed(2)}\u00a0%`;
+function formatShare(part, whole) {
+  const percent = (whole > 0 ? 100 * part / whole : 0).toFixed(2);
+  return `${percent === '100.00' ? '100' : percent}\u00a0%`;
+}

@@ -54,7 +54,8 @@ function showControls() {
     byId(`event-${measure}`).checked = measure === state.event;
     const idle = state.idle === 'shown' ? 0n : BigInt(chosen.idle[COLUMN[measure]]);
     const digits = state.filters ? String(wholeTotal(measure)) : String(BigInt(chosen.total[COLUMN[measure]]) - idle);
-    byId(`total-${measure}`).textContent = formatExact(measure, digits);
+    byId(`total-${measure}`).textContent = formatValue(measure, Number(digits));
+    byId(`total-${measure}`).title = formatExact(measure, digits);
     byId(`total-${measure}`).value = digits;
   }
 }
@@ -155,16 +156,15 @@ function makeHeader() {
   const iso = isKnown ? start.toISOString() : '';
   document.title = `${data.command} – wallprof`;
   byId('command').textContent = data.command;
-  if (byId('command').scrollHeight > byId('command').clientHeight)
-    byId('command').tabIndex = 0; /* a long command is scrolled with the keyboard */
+  byId('command').title = data.command;
   byId('started').textContent = isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known';
   byId('started').dateTime = iso;
   for (const id of data.measure ? ['thread-time', 'samples'] : []) /* another program's profile has neither */
     byId(id).closest('dl > div').hidden = true;
-  byId('thread-time').textContent = formatExact('wall', data.total[COLUMN.wall]);
-  byId('duration').textContent = formatExact('wall', data.duration_ns);
-  byId('threads').textContent = groupDigits(String(data.trees.reduce((sum, {threads}) => sum + threads, 0)));
-  byId('samples').textContent = groupDigits(data.total[COLUMN.samples]);
+  byId('thread-time').textContent = formatValue('wall', Number(data.total[COLUMN.wall]));
+  byId('duration').textContent = formatTime(Number(data.duration_ns));
+  byId('threads').textContent = formatCount(data.trees.reduce((sum, {threads}) => sum + threads, 0));
+  byId('samples').textContent = formatCount(Number(data.total[COLUMN.samples]));
   byId('comments').replaceChildren(...data.comments.map((text) => {
     const item = document.createElement('li');
     item.textContent = text;
@@ -176,12 +176,6 @@ function makeControls() {
   byId('events').append(...MEASURES.map(makeEventChoice));
   byId('thread').append(makeOption('all', 'All, merged'), makeOption('each', 'All, one by one'),
                         ...data.trees.map((_, i) => makeOption(String(i), profile.threadFrames[i].name)));
-  for (const measure of MEASURES) {
-    const th = document.createElement('th');
-    th.scope = 'col';
-    th.textContent = TITLES[measure];
-    byId('measures').append(th);
-  }
   for (const id of ['thread', 'look', 'colour', 'theme'])
     byId(id).addEventListener('change', ({target}) => set(id, target.value));
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));

@@ -77,7 +77,7 @@ function foundText() {
   const {sum, functions} = matchedTotal();
   const share = `${formatShare(sum, wholeTotal())} of ${TITLES[state.event]}`;
   return functions === 0 ? `Nothing matches “${state.search}”.`
-    : `${functions} ${functions === 1 ? 'function matches' : 'functions match'}: ${formatValue(state.event, sum)}, ${share}.`;
+    : `${formatCount(functions)} ${functions === 1 ? 'function matches' : 'functions match'}: ${formatValue(state.event, sum)}, ${share}.`;
 }
 
 function showFound() {

@@ -111,8 +111,8 @@ function showTable() {
   const all = functionTotals().filter(({frame}) => !state.search || matches.has(frame)).sort(ORDERS[state.sort]);
   const part = zoomed === view.root ? '' : `, in ${zoomed.frame.name}`;
   byId('rows').replaceChildren(...all.slice(0, rowsShown).map(functionRow));
-  byId('top-note').textContent = `${TITLES[state.event]}${part}: ${Math.min(rowsShown, all.length)} of ` +
-    `${groupDigits(String(all.length))} ${state.search ? 'functions that match' : 'functions'}`;
+  byId('top-note').textContent = `${TITLES[state.event]}${part}: ${formatCount(Math.min(rowsShown, all.length))} of ` +
+    `${formatCount(all.length)} ${state.search ? 'functions that match' : 'functions'}`;
   byId('more').hidden = all.length <= rowsShown;
   for (const th of byId('top').querySelectorAll('th[data-column]')) {
     if (th.dataset.column === state.sort)
