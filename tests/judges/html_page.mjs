@@ -380,10 +380,12 @@ async function threadsCanBeTold() {
   const page = await open('small');
   const threads = readPprof('threads', 'small');
   await page.selectOption('#thread', 'each');
-  const shown = await page.locator('.frame[aria-level="2"]').allTextContents();
-  equal('threads', JSON.stringify(shown.sort()), JSON.stringify(threads.map(([id, name]) => `${name} (${id})`).sort()));
+  equal('groups', (await namesAt(page, 2)).sort().join(), 'app (4001),worker × 2');
+  equal('threads of a group', (await namesAt(page, 3)).filter((name) => name.startsWith('worker')).sort().join(), 'worker (4002),worker (4003)');
   for (const [id, name, ...values] of threads) {
-    await page.selectOption('#thread', {label: `${name} (${id})`});
+    await page.selectOption('#thread', {label: name === 'app' ? 'app (4001)' : 'worker × 2'});
+    if (name !== 'app')
+      await page.selectOption('#member', {label: `${name} (${id})`});
     for (const [i, type] of MEASURES.entries())
       equal(`${type} of ${name} (${id})`, await page.getAttribute(`#total-${type}`, 'value'), values[i]);
     equal(`root of ${id}`, await textOf(page, '.frame[aria-level="1"]'), `${name} (${id})`);
@@ -394,6 +396,32 @@ async function threadsCanBeTold() {
   await page.selectOption('#thread', 'each');
   check('zoomed to main in the other tree', (await textOf(page, '#zoomed')).startsWith('Zoomed to main'));
   await close('small', page);
+}
+
+async function threadsAreGrouped() {
+  const page = await open('family');
+  const options = await page.locator('#thread option').allTextContents();
+  equal('the list', options.join(), 'All, merged,All, one by one,app (100), all,app (100): app (100),pool-# × 3,db (200), all,db (200): db (200),io-# × 2');
+  equal('processes', (await page.locator('#thread optgroup').evaluateAll((all) => all.map(({label}) => label))).join(), 'app (100),db (200)');
+  check('no second list', !await page.isVisible('#member'));
+  await page.selectOption('#thread', 'each');
+  equal('first processes', (await namesAt(page, 2)).join(), 'db (200) × 3,app (100) × 4');
+  equal('then groups', (await namesAt(page, 3)).sort().join(), 'app (100): app (100),db (200): db (200),io-# × 2,pool-# × 3');
+  equal('then threads', (await namesAt(page, 4)).filter((name) => name.includes('pool')).sort().join(),
+        'app (100): pool-1 (101),app (100): pool-13 (103),app (100): pool-2 (102)');
+  await page.selectOption('#thread', {label: 'db (200), all'});
+  equal('one process', await page.getAttribute('#total-wall', 'value'), '60000000');
+  await page.selectOption('#thread', {label: 'pool-# × 3'});
+  equal('one group', await page.getAttribute('#total-wall', 'value'), '30000000');
+  equal('its root', (await namesAt(page, 1)).join(), 'pool-# × 3');
+  await page.selectOption('#member', {label: 'One by one'});
+  equal('one by one', (await namesAt(page, 2)).length, 3);
+  equal('the link', JSON.stringify(await stateOf(page)), '{"thread":"e1"}');
+  await checkAccess('family', page);
+  await page.selectOption('#member', {label: 'app (100): pool-2 (102)'});
+  equal('one thread', await page.getAttribute('#total-wall', 'value'), '10000000');
+  equal('of the group', await page.locator('#thread option:checked').textContent(), 'pool-# × 3');
+  await close('family', page);
 }
 
 async function flamesAreUpsideDown() {
@@ -588,7 +616,8 @@ async function idleTimeIsHidden() {
   await checkAccess('idle time hidden', page);
   await page.selectOption('#thread', 'each');
   equal('threads that are not idle', (await page.locator('.frame[aria-level="2"]').allTextContents()).join(), 'app (5001)');
-  await page.selectOption('#thread', {label: 'pool (5002)'});
+  await page.selectOption('#thread', {label: 'pool × 2'});
+  await page.selectOption('#member', {label: 'pool (5002)'});
   equal('of one idle thread', await textOf(page, '#hidden'), 'Hidden: 1.500 s, 100 % of Wall clock, in which threads wait for work.');
   equal('nothing is left of it', await page.getAttribute('#total-wall', 'value'), '0');
   await page.selectOption('#thread', 'all');
@@ -750,7 +779,7 @@ async function aRealProgramHasAPage() {
 
 for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
-for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, threadsCanBeTold, flamesAreUpsideDown,
+for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, threadsCanBeTold, threadsAreGrouped, flamesAreUpsideDown,
                     callersStandBelowWhatTheyCall, aSandwichHasBothSides, framesCanBeHidden, stacksCanBeChosen, recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
                     runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, theGraphHasRoom, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,

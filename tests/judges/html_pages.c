@@ -4,7 +4,8 @@
  *
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
- * pool. stacks: so many different stacks, 100,000 if nothing is said.
+ * pool. family: two processes, with threads of some kinds. stacks: so many different stacks, 100,000 if
+ * nothing is said.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
@@ -235,6 +236,29 @@ static void write_waits(void)
     finish("waits", &fake);
 }
 
+static void write_family(void)
+{
+    static const struct process_record processes[] = {{"app", 100, PROCESS_NO_RANK, "", NULL},
+                                                      {"db", 200, PROCESS_NO_RANK, "", NULL}};
+    static const char *const names[2][4] = {{"app", "pool-1", "pool-2", "pool-13"}, {"db", "io-1", "io-2"}};
+    struct fake_profile fake;
+    fake_profile_init(&fake, 1 << 20);
+    arena_ref work = fake_profile_plain(&fake, fake_profile_module(&fake, "/opt/bin/app"), "work");
+    for (uint32_t process = 0; process < 2; process++) {
+        for (int32_t i = 0; i < 4 && names[process][i]; i++) {
+            arena_ref root = fake_profile_thread(&fake, processes[process].pid + i, names[process][i]);
+            struct thread_record *thread =
+                arena_at(&fake.arena, fake.thread_of_number[fake.profile.thread_count]);
+            thread->process = process;
+            weigh_wait(&fake, root, work, 1, 10 * (process + 1), 0);
+        }
+    }
+    fake.profile.processes = processes;
+    fake.profile.process_count = 2;
+    fake.profile.is_merged = true;
+    finish("family", &fake);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || argc > 3 || chdir(argv[1]) < 0) {
@@ -247,6 +271,7 @@ int main(int argc, char **argv)
     write_huge();
     write_deep();
     write_waits();
+    write_family();
     write_stacks(argc > 2 ? (uint32_t)atol(argv[2]) : STACKS);
     return 0;
 }

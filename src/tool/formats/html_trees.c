@@ -179,6 +179,8 @@ static void put_labels(struct tree_writer *writer, const struct thread_record *t
     if (!*profile_thread_title(profile, thread, title))
         return;
     json_member_string(writer->json, "name", title);
+    if (*profile_process_title(profile, thread, title))
+        json_member_string(writer->json, "process", title);
     if (profile->labels != LABELS_ID || !profile_tells_thread(profile, thread) || thread->tid == 0)
         return;
     json_key(writer->json, "id");

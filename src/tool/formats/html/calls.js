@@ -155,7 +155,7 @@ class Calls {
 class CallsBuilder {
   constructor(profile, frame, trees, showsIdle) {
     const {first} = profile.steps;
-    let most = 1 + trees.length;
+    let most = 1 + 3 * trees.length;
     for (const {location, count} of trees) {
       for (let i = 0; i < count; i++)
         most += first[location[i] + 1] - first[location[i]];
@@ -216,14 +216,26 @@ function addAt(to, places, values) {
     to[places[i]] += values[i];
 }
 
-/* thread: all, each, or the number of one tree. */
+/* Where a tree of the profile stands: in its process and its group, if these are told apart. */
+function groupTop(calls, {threads}, tree) {
+  const process = threads.processes.find(({trees}) => trees.includes(tree));
+  const group = threads.groups[threads.groupOf(tree)];
+  const top = threads.processes.length > 1 ? calls.callee(calls.root, process.frame.number) : calls.root;
+  return group.trees.length > 1 ? calls.callee(top, group.frame.number) : top;
+}
+
+function threadTop(calls, profile, tree, isInGroups) {
+  const top = isInGroups ? groupTop(calls, profile, tree) : calls.root;
+  return calls.callee(top, profile.threadFrames[tree].number);
+}
+
+/* thread: see Threads.choice */
 function makeCalls(profile, thread, showsIdle) {
-  const single = profile.trees[Number(thread)];
-  const frame = single ? profile.threadFrames[Number(thread)] : profile.everything;
-  const builder = new CallsBuilder(profile, frame, single ? [single] : profile.trees, showsIdle);
-  for (const [i, tree] of profile.trees.entries()) {
-    if (single ? tree === single : true)
-      builder.add(tree, thread === 'each' ? builder.calls.callee(0, profile.threadFrames[i].number) : 0);
-  }
-  return builder.calls.sumUp();
+  const {trees, frame, isEach} = profile.threads.choice(thread);
+  const top = frame === 'thread' ? profile.threadFrames[trees[0]] : frame ?? profile.everything;
+  const builder = new CallsBuilder(profile, top, trees.map((tree) => profile.trees[tree]), showsIdle);
+  const {calls} = builder;
+  for (const tree of trees)
+    builder.add(profile.trees[tree], isEach ? threadTop(calls, profile, tree, frame === null) : calls.root);
+  return calls.sumUp();
 }

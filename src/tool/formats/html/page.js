@@ -44,16 +44,17 @@ function showHidden({total, idle}) {
 
 function showControls() {
   document.documentElement.dataset.theme = state.theme;
-  for (const id of ['thread', 'view', 'look', 'colour', 'theme'])
+  for (const id of ['view', 'look', 'colour', 'theme'])
     byId(id).value = state[id];
+  showMembers();
   if (byId('search').value !== state.search)
     byId('search').value = state.search;
-  const chosen = data.trees[Number(state.thread)] ?? data;
+  const chosen = totalsOf(profile.threads, profile.threads.choice(state.thread).trees);
   showHidden(chosen);
   for (const measure of MEASURES) {
     byId(`event-${measure}`).checked = measure === state.event;
-    const idle = state.idle === 'shown' ? 0n : BigInt(chosen.idle[COLUMN[measure]]);
-    const digits = state.filters ? String(wholeTotal(measure)) : String(BigInt(chosen.total[COLUMN[measure]]) - idle);
+    const idle = state.idle === 'shown' ? 0n : chosen.idle[COLUMN[measure]];
+    const digits = state.filters ? String(wholeTotal(measure)) : String(chosen.total[COLUMN[measure]] - idle);
     byId(`total-${measure}`).textContent = formatValue(measure, Number(digits));
     byId(`total-${measure}`).title = formatExact(measure, digits);
     byId(`total-${measure}`).value = digits;
@@ -143,13 +144,6 @@ function makeEventChoice(measure) {
   return label;
 }
 
-function makeOption(value, text) {
-  const option = document.createElement('option');
-  option.value = value;
-  option.textContent = text;
-  return option;
-}
-
 function makeHeader() {
   const start = new Date(Number(BigInt(data.start_utc_ns) / 1000000n));
   const isKnown = data.start_utc_ns !== '0' && !Number.isNaN(start.getTime());
@@ -174,13 +168,13 @@ function makeHeader() {
 
 function makeControls() {
   byId('events').append(...MEASURES.map(makeEventChoice));
-  byId('thread').append(makeOption('all', 'All, merged'), makeOption('each', 'All, one by one'),
-                        ...data.trees.map((_, i) => makeOption(String(i), profile.threadFrames[i].name)));
+  makeThreadOptions();
   for (const id of ['thread', 'look', 'colour', 'theme'])
     byId(id).addEventListener('change', ({target}) => set(id, target.value));
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
   byId('search').addEventListener('input', ({target}) => setSearchSoon(target.value));
   byId('search').addEventListener('keydown', ({key, target}) => key === 'Enter' && goToMatch(target.value));
+  byId('member').addEventListener('change', ({target}) => set('thread', target.value));
   byId('view').addEventListener('change', ({target}) => setView(target.value));
   for (const button of byId('filters').querySelectorAll('button'))
     button.addEventListener('click', () => addFilter(button.dataset.filter));

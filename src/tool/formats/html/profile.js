@@ -157,6 +157,7 @@ class Profile {
     });
     this.threadFrames = data.trees.map((tree) => this.madeUp(threadName(tree)));
     this.everything = this.madeUp('all');
+    this.threads = new Threads(this);
     this.moduleList = [...this.modules.values()];
     this.moduleList.forEach((module) => this.addWhole(module));
     this.colourModules();

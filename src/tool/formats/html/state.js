@@ -26,7 +26,7 @@ const CHOICES = {
 function allowed(key, value) {
   switch (key) {
   case 'event': return MEASURES.includes(value);
-  case 'thread': return ['all', 'each'].includes(value) || (/^\d{1,9}$/.test(value) && Number(value) < data.trees.length);
+  case 'thread': return Boolean(profile.threads.choice(value));
   case 'zoom': return /^\d{1,9}(\.\d{1,9})?$/.test(value);
   case 'of': return /^\d{1,9}$/.test(value) && profile.frames[value]?.isMadeUp === false;
   case 'search': return true;
