@@ -248,6 +248,30 @@ async function aSandwichHasBothSides() {
 
 const chips = async (page) => (await page.locator('#chips li').allTextContents()).join();
 
+/* What was copied is pasted into the search, as a person would. */
+async function namesStacksAndLinksAreCopied() {
+  const page = await open('small', '', {permissions: ['clipboard-read', 'clipboard-write']});
+  const copied = async (what) => {
+    await page.click(`[data-copy="${what}"]`);
+    await says(`said of the ${what}`, page, '#copied', `Copied the ${what}.`);
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await frame(page, 'item').click();
+  equal('name', await copied('name'), 'item');
+  equal('stack', await copied('stack'), 'main\nparse\nitem');
+  equal('link', await copied('link'), page.url());
+  await page.selectOption('#view', 'callers');
+  await frame(page, 'wait').click();
+  await page.locator('.frame[aria-level="3"]', {hasText: 'main'}).click();
+  equal('stack of a caller', await copied('stack'), 'main\nwait');
+  await page.locator('.frame[tabindex="0"]').focus();
+  await press(page, 'y');
+  await says('by a key', page, '#copied', 'Copied the name.');
+  equal('the focus stays', await nameFocused(page), 'main');
+  equal('name by a key', await page.evaluate(() => navigator.clipboard.readText()), 'main');
+  await close('small', page);
+}
+
 async function framesCanBeHidden() {
   const page = await open('small');
   await frame(page, 'main').click();
@@ -780,7 +804,7 @@ async function aRealProgramHasAPage() {
 for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, threadsCanBeTold, threadsAreGrouped, flamesAreUpsideDown,
-                    callersStandBelowWhatTheyCall, aSandwichHasBothSides, framesCanBeHidden, stacksCanBeChosen, recursionIsCollapsed,
+                    callersStandBelowWhatTheyCall, aSandwichHasBothSides, namesStacksAndLinksAreCopied, framesCanBeHidden, stacksCanBeChosen, recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, thereAreTwoThemes,
                     runningAndBlockedDiffer, coloursSayWhatTimeIsSpentOn, idleTimeIsHidden, theGraphHasRoom, aNarrowWindowWillDo, itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {

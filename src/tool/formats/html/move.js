@@ -79,6 +79,7 @@ function onTreeKey(event) {
     r: () => filterByKey('r'),
     m: () => filterByKey('m'),
     u: () => filterByKey(''),
+    y: () => copy('name'),
   };
   const isMove = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key);
   if (!isMove && !actions[event.key])

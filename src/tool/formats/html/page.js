@@ -70,6 +70,7 @@ function update() {
     current = zoomed;
   tree.dataset.look = state.look;
   findMatches();
+  byId('copied').textContent = '';
   showControls();
   showChips();
   showLegend();
@@ -178,6 +179,8 @@ function makeControls() {
   byId('view').addEventListener('change', ({target}) => setView(target.value));
   for (const button of byId('filters').querySelectorAll('button'))
     button.addEventListener('click', () => addFilter(button.dataset.filter));
+  for (const button of byId('copy').querySelectorAll('button'))
+    button.addEventListener('click', () => copy(button.dataset.copy));
   byId('sandwich').addEventListener('click', () => setView('sandwich'));
   byId('reset').addEventListener('click', reset);
   byId('more').addEventListener('click', () => {
