@@ -28,5 +28,5 @@ async function copy(what) {
   const focused = document.activeElement;
   const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false) || copyBySelection(text);
   focused.focus({preventScroll: true});
-  byId('copied').textContent = isDone ? `Copied the ${what}.` : 'The browser does not let this page copy.';
+  byId('said').textContent = isDone ? `Copied the ${what}.` : 'The browser does not let this page copy.';
 }

@@ -163,8 +163,11 @@ function draw() {
 
 /* What a search changes. */
 function drawMatches() {
-  for (const [node, element] of elements)
-    element.className = classOf(node);
+  for (const [node, element] of elements) {
+    const name = classOf(node);
+    if (element.className !== name)
+      element.className = name;
+  }
 }
 
 let drawIsDue = false;

@@ -118,8 +118,11 @@ function filterByKey(letter) {
 function setView(kind) {
   const {frame} = current;
   const isSandwich = kind === 'sandwich';
-  if (isSandwich && frame.isMadeUp)
-    return showControls();
+  if (isSandwich && frame.isMadeUp) {
+    byId('view').value = state.view;
+    byId('said').textContent = 'Choose a function first: click its frame.';
+    return;
+  }
   Object.assign(state, {view: kind, of: isSandwich ? String(frame.number) : '', zoom: '0'});
   writeHash(true);
   const hadFocus = tree.contains(document.activeElement);

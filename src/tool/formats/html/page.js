@@ -70,7 +70,7 @@ function update() {
     current = zoomed;
   tree.dataset.look = state.look;
   findMatches();
-  byId('copied').textContent = '';
+  byId('said').textContent = '';
   showControls();
   showChips();
   showLegend();

@@ -6,7 +6,8 @@
 const SEARCH_DELAY_MS = 60; /* after the last key */
 let matches = new Set();    /* frames that the search has found */
 let problem = '';           /* of a term that is no regular expression */
-let isBelowMatch = null;    /* of each node of calls: whether it or a caller of it is a match; null: no search */
+let isMatchFrame = null;    /* the same, by the numbers of frames */
+let isBelowMatch = null;    /* of each node of calls: whether it or a caller of it is a match; null: not yet known */
 let isAboveMatch = null;    /* whether it or a callee of it is one */
 
 /* A term that stands in a name as it is, is text: `operator[]`. Any other may be a regular expression. */
@@ -36,20 +37,26 @@ function findFrames() {
   }
 }
 
-/* Callers come before callees. */
+/* What follows from the names is found out when it is wanted. */
 function findMatches() {
   findFrames();
+  isMatchFrame = Uint8Array.from(profile.frames, (frame) => matches.has(frame));
   isBelowMatch = isAboveMatch = null;
-  if (matches.size === 0)
-    return;
-  const isMatch = Uint8Array.from(profile.frames, (frame) => matches.has(frame));
+}
+
+/* Callers come before callees. */
+function findBelow() {
   const {parent, frame, count} = calls;
   isBelowMatch = new Uint8Array(count);
-  isAboveMatch = new Uint8Array(count);
   for (let node = 0; node < count; node++)
-    isBelowMatch[node] = isMatch[frame[node]] | (node > 0 && isBelowMatch[parent[node]]);
+    isBelowMatch[node] = isMatchFrame[frame[node]] | (node > 0 && isBelowMatch[parent[node]]);
+}
+
+function findAbove() {
+  const {parent, frame, count} = calls;
+  isAboveMatch = new Uint8Array(count);
   for (let node = count - 1; node >= 0; node--) {
-    isAboveMatch[node] |= isMatch[frame[node]];
+    isAboveMatch[node] |= isMatchFrame[frame[node]];
     if (node > 0)
       isAboveMatch[parent[node]] |= isAboveMatch[node];
   }
@@ -57,16 +64,17 @@ function findMatches() {
 
 /* The total of all stacks with a match, each once, and the number of functions that have time in them. */
 function matchedTotal() {
+  const {frame, count} = calls;
   const self = calls.self[column()], total = calls.total[column()];
-  const functions = new Set();
+  const isSeen = new Uint8Array(profile.frames.length);
   let sum = 0;
-  for (let node = 0; isBelowMatch && node < calls.count; node++) {
-    if (!isBelowMatch[node] || total[node] === 0)
-      continue;
-    sum += self[node];
-    functions.add(calls.frame[node]);
+  findBelow();
+  for (let node = 0; node < count; node++) {
+    sum += isBelowMatch[node] ? self[node] : 0;
+    if (isMatchFrame[frame[node]] && total[node] > 0)
+      isSeen[frame[node]] = 1;
   }
-  return {sum, functions: [...functions].filter((number) => matches.has(profile.frames[number])).length};
+  return {sum, functions: isSeen.reduce((seen, each) => seen + each, 0)};
 }
 
 function foundText() {
@@ -123,7 +131,11 @@ function nodeBefore(node) {
 }
 
 function moveToMatch(step) {
-  if (!isAboveMatch || !(leadsToMatch(zoomed) || branches(zoomed).some(leadsToMatch)))
+  if (matches.size === 0)
+    return;
+  findBelow();
+  findAbove();
+  if (!leadsToMatch(zoomed) && !branches(zoomed).some(leadsToMatch))
     return;
   let node = current.isInside(zoomed) ? current : zoomed;
   do

@@ -41,6 +41,8 @@ function readHash() {
     const value = given.get(key);
     state[key] = value !== null && allowed(key, value) ? value : DEFAULTS[key];
   }
+  if (state.view === 'sandwich' && state.of === '')
+    state.view = DEFAULTS.view;
 }
 
 function hashOfState() {
@@ -89,7 +91,7 @@ function remakeView() {
 }
 
 function makeView() {
-  if (state.view === 'sandwich' && state.of !== '')
+  if (state.view === 'sandwich')
     return new SandwichView(profile, calls, column(), Number(state.of));
   return state.view === 'callers' ? new CallersView(profile, calls, column()) : new CalleesView(profile, calls, column());
 }

@@ -64,6 +64,16 @@ class FunctionSums {
   }
 }
 
+let sumsOf = null;  /* what of the view the rows are of: a search only chooses among them */
+let sumRows = [];
+
+function rowsOfZoomed() {
+  if (sumsOf !== zoomed)
+    sumRows = functionTotals();
+  sumsOf = zoomed;
+  return sumRows;
+}
+
 /* Callers are zoomed to: of a sandwich its callees count, else all functions on the stacks. */
 function functionTotals() {
   const sums = new FunctionSums();
@@ -108,7 +118,7 @@ function functionRow({frame, self, total}) {
 }
 
 function showTable() {
-  const all = functionTotals().filter(({frame}) => !state.search || matches.has(frame)).sort(ORDERS[state.sort]);
+  const all = rowsOfZoomed().filter(({frame}) => !state.search || matches.has(frame)).sort(ORDERS[state.sort]);
   const part = zoomed === view.root ? '' : `, in ${zoomed.frame.name}`;
   byId('rows').replaceChildren(...all.slice(0, rowsShown).map(functionRow));
   byId('top-note').textContent = `${TITLES[state.event]}${part}: ${formatCount(Math.min(rowsShown, all.length))} of ` +

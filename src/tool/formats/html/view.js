@@ -86,7 +86,7 @@ class CalleeNode extends ViewNode {
   }
 
   get id() {
-    return String(this.first);
+    return this === this.view.root ? '0' : String(this.first);
   }
 
   sum(column) {
