@@ -99,6 +99,11 @@ export async function theGraphHasRoom() {
   await search(page, 'handle_1');
   check('nor does what is said move it', (await boxOf('#scroll')).y <= 120);
   await noNumberIsLong('zoomed', page);
+  for (const width of [1600, 1080, 970, 800, 600]) {
+    await page.setViewportSize({width, height: 900});
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    check(`nothing sticks out of ${width}: ${wide}`, wide <= width);
+  }
   await page.setViewportSize({width: 390, height: 844});
   const small = await boxOf('#scroll');
   check('on a phone they are below it', (await boxOf('#detail')).y >= small.y + small.height);
