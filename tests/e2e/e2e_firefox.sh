@@ -45,8 +45,9 @@ ask_reader() { # FILE DIRECTORY
 for thread in json.load(open(sys.argv[1]))["threads"]: print(thread["threadHandle"])' "$2/threads.json"); do
         reader thread samples --thread "$thread" --include-idle --limit 0 --json >"$2/$thread.json" ||
             fail "the reader has no samples of $thread"
+        reader thread markers --thread "$thread" --list --limit 0 --json >"$2/$thread-markers.json" ||
+            fail "the reader lists no markers of $thread"
     done
-    reader thread markers --thread t-0 --list --limit 0 --json >"$2/markers.json" || fail "the reader lists no markers"
     HOME=$TMP node "$READER" stop "$SESSION" >/dev/null
 }
 
@@ -65,7 +66,8 @@ freezes_begin
 WALLPROF_HZ=100 profile_run "$TMP/kinds.json.gz,$TMP/kinds.pb.gz,$TMP/kinds.store" "$TARGETS/target_threads" kinds \
     >"$TMP/kinds.out" || fail "target_threads"
 freezes_end "$TMP/kinds.out"
-judge kinds --truth "$TMP/kinds.out" --same-as "$TMP/kinds.pb.gz"
+"$BUILD/wallprof" top --json --idle "$TMP/kinds.store" >"$TMP/kinds.top" || fail "top"
+judge kinds --truth "$TMP/kinds.out" --same-as "$TMP/kinds.pb.gz" --top "$TMP/kinds.top" --title target_threads --marker Wait=sleep
 
 echo "== the same out of a store; and not out of what has no timeline"
 "$BUILD/wallprof" export "$TMP/kinds.store" -o "$TMP/stored.json.gz" || complain "a store cannot be written as .json.gz"
@@ -104,7 +106,8 @@ for thread in threads:
     thread.join()
 PROGRAM
 WALLPROF_HZ=100 WALLPROF_FOLLOW=none profile_run "$TMP/python.json.gz" "$PYTHON" "$TMP/program.py" || fail "python3"
-judge python --marker Fork --marker 'Library loaded=libbz2' --category Idle --category Running
+judge python --marker Fork --marker 'Library loaded=libbz2' --marker Wait=sleep --marker Wait=lock \
+    --category 'Waiting: sleep' --category Running
 
 echo "== memory for a part of it: thinned, and still true in sum"
 cat >"$TMP/busy.c" <<'SOURCE'
@@ -135,10 +138,11 @@ int main(int argc, char **argv)
 SOURCE
 "${CC:-cc}" -O2 -o "$TMP/busy" "$TMP/busy.c" -pthread || fail "cc does not work"
 for seconds in 4 8 16 32 64 128; do # on a busy machine there are fewer samples
-    WALLPROF_HZ=10000 WALLPROF_OVERHEAD=off WALLPROF_TIMELINE_MEM=1M profile_run "$TMP/full.json.gz" "$TMP/busy" "$seconds" || fail "busy"
+    WALLPROF_HZ=10000 WALLPROF_OVERHEAD=off WALLPROF_TIMELINE_MEM=1M profile_run "$TMP/full.json.gz,$TMP/full.store" "$TMP/busy" "$seconds" || fail "busy"
     ! gzip -dc "$TMP/full.json.gz" | grep 'timeline: full' >/dev/null || break # not -q: see has_function
 done
-judge full --thinned
+"$BUILD/wallprof" top --json --idle "$TMP/full.store" >"$TMP/full.top" || fail "top"
+judge full --thinned --top "$TMP/full.top"
 
 echo "== pprof with times: equal in sum, every sample in time"
 freezes_begin

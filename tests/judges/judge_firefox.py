@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 """Compares a Firefox profile with its own numbers, with what the released reader made of it, and with the truth.
 
-    judge_firefox.py FILE READ [--truth REPORT] [--same-as PPROF] [--thinned] [--marker NAME[=PART]] [--category NAME]
+    judge_firefox.py FILE READ [--truth REPORT] [--same-as PPROF] [--top JSON] [--thinned] [--title NAME]
+                     [--marker NAME[=PART]] [--category NAME]
     judge_firefox.py --pprof FILE
 
 READ is a directory of e2e_firefox.sh's with the reader's answers. truth: what target_threads printed. same-as: a
-pprof file of the same recording. A sample stands for its tick, or also for ticks before it whose request had no reply: a
-thread weighs as much as it has samples at least, and as there are ticks in its life at most; CPU times are equal to the
-nanosecond. The last one is about pprof files with times.
+pprof file of the same recording. A thread weighs as many milliseconds as it lives; CPU times are equal to the nanosecond.
+top: what `wallprof top --json --idle` says of the recording; the markers of each kind of wait add up to that. The last one
+is about pprof files with times.
 """
 
 import argparse
 import gzip
 import json
-import math
 import os
 import re
 import sys
@@ -104,17 +104,60 @@ def check_reader(profile, directory):
         expect(abs(other["cpuMs"] - cpu_ms) < 0.01, f"{thread['name']}: {cpu_ms} ms of CPU, there {other['cpuMs']}")
         answer = read(directory, other["threadHandle"] + ".json")
         weight = sum(function["selfSamples"] for function in answer["topFunctionsBySelf"])
-        expect(answer["weightType"] == "samples", "weights are not samples there")
-        expect(weight == sum(samples["weight"]), f"{thread['name']}: weight {sum(samples['weight'])}, there {weight}")
+        expect(answer["weightType"] == "tracing-ms", "weights are not milliseconds there")
+        expect(abs(weight - sum(samples["weight"])) < 0.01, f"{thread['name']}: weight {sum(samples['weight'])}, there {weight}")
+        markers = read(directory, other["threadHandle"] + "-markers.json")
+        expect(markers["totalMarkerCount"] == thread["markers"]["length"],
+               f"{thread['name']}: {thread['markers']['length']} markers, there {markers['totalMarkerCount']}")
 
 
-def check_markers(profile, directory, wanted):
-    markers = profile["threads"][0]["markers"]
-    theirs = read(directory, "markers.json")
-    expect(theirs["totalMarkerCount"] == markers["length"], f"the reader has {theirs['totalMarkerCount']} markers")
+def texts(profile, data):
+    """A marker's data with its strings in place of their numbers."""
+    strings = profile["shared"]["stringArray"]
+    return {key: strings[value] if key in ("kind", "function") else value for key, value in data.items()}
+
+
+def check_markers(profile, wanted):
+    """In the process's first thread, or, of waits, in any."""
     for name, _, part in (text.partition("=") for text in wanted):
-        found = [data for data in markers["data"] if data["type"] == name and part in json.dumps(data)]
+        threads = profile["threads"] if name == "Wait" else profile["threads"][:1]
+        found = [data for thread in threads for data in thread["markers"]["data"]
+                 if data["type"] == name and part in json.dumps(texts(profile, data))]
         expect(found, f"no marker {name} with {part or 'anything'}")
+
+
+def waits_of(profile, thread):
+    """ns by kind; and each one's times are in order and in the thread's life."""
+    markers, sums, last = thread["markers"], {}, thread["registerTime"]
+    for data, begin, end in zip(markers["data"], markers["startTime"], markers["endTime"]):
+        if data["type"] != "Wait":
+            continue
+        expect(begin >= last - 1e-5, f"{thread['name']}: a wait begins at {begin} ms, before the end of another at {last}")
+        kind = texts(profile, data)["kind"]
+        sums[kind] = sums.get(kind, 0) + (end - begin) * 1e6
+        last = end
+    expect(thread["unregisterTime"] is None or last <= thread["unregisterTime"] + 0.001,
+           f"{thread['name']}: a wait ends at {last} ms, after {thread['unregisterTime']}")
+    return sums
+
+
+def check_top(profile, path):
+    """Of all threads kind by kind, and of each thread what it waited for. Milliseconds are written to the nanosecond, and
+    read as doubles."""
+    with open(path, encoding="utf-8") as file:
+        top = json.load(file)
+    expected, sums = top["waits_ns"], {}
+    totals = {(thread["name"], thread["tid"]): thread["total"] for thread in top["threads"]}
+    for thread in profile["threads"]:
+        waits = waits_of(profile, thread)
+        total = totals.get((thread["name"], thread["tid"]), {"offcpu_ns": 0, "wall_ns": 0})
+        expect(abs(sum(waits.values()) - total["offcpu_ns"]) < 1000,
+               f"{thread['name']}: waits for {sum(waits.values())} ns, top says {total['offcpu_ns']}")
+        for kind, ns in waits.items():
+            sums[kind] = sums.get(kind, 0) + ns
+    for kind in sorted({*expected, *sums}):
+        expect(abs(sums.get(kind, 0) - expected.get(kind, 0)) < 1000,
+               f"{kind}: {sums.get(kind, 0)} ns, top says {expected.get(kind, 0)}")
 
 
 # ---- against the truth ----
@@ -126,7 +169,7 @@ def header(profile):
 
 def check_same(profile, path):
     """Thread by thread, by name and id."""
-    from pprof_read import CPU, SAMPLES, Profile
+    from pprof_read import CPU, WALL, Profile
 
     sums = Profile(path).threads()
     expect(len(sums) == len(profile["threads"]), f"{len(profile['threads'])} threads, there {len(sums)}")
@@ -134,10 +177,7 @@ def check_same(profile, path):
         name, values = thread["name"], sums.get((thread["tid"], thread["name"]), [0] * 4)
         cpu_ns, weight = sum(thread["samples"]["threadCPUDelta"]), sum(thread["samples"]["weight"])
         expect(cpu_ns == values[CPU], f"{name}: {cpu_ns} ns of CPU, there {values[CPU]}")
-        ticks = (thread["unregisterTime"] - thread["registerTime"]) / profile["meta"]["interval"]
-        most = ticks + 2 + 6 * math.sqrt(ticks / 12) # intervals are of 0.5 to 1.5 periods, each for itself
-        expect(values[SAMPLES] <= weight <= most,
-               f"{name}: weight {weight}, samples {values[SAMPLES]}, in {ticks:.1f} ticks")
+        expect(abs(weight * 1e6 - values[WALL]) < 1000, f"{name}: weighs {weight} ms, there {values[WALL]} ns")
 
 
 def check_truth(profile, path):
@@ -199,6 +239,8 @@ def main():
     parser.add_argument("--pprof")
     parser.add_argument("--truth")
     parser.add_argument("--same-as")
+    parser.add_argument("--top")
+    parser.add_argument("--title")
     parser.add_argument("--thinned", action="store_true")
     parser.add_argument("--marker", action="append", default=[])
     parser.add_argument("--category", action="append", default=[])
@@ -212,10 +254,14 @@ def main():
     check_indices(profile)
     check_times(profile)
     check_reader(profile, options.read)
-    check_markers(profile, options.read, options.marker)
+    check_markers(profile, options.marker)
     check_thinned(profile, options.thinned)
     if options.truth:
         check_truth(profile, options.truth)
+    if options.title:
+        expect(profile["meta"]["product"] == options.title, f"it is called {profile['meta']['product']}")
+    if options.top:
+        check_top(profile, options.top)
     if options.same_as:
         check_same(profile, options.same_as)
     missing = set(options.category) - used_categories(profile)

@@ -234,7 +234,7 @@ def judge_folded(path, stacks):
 
 
 def stacks_of_firefox(path):
-    """((tid, thread), the set of its stacks) of every thread."""
+    """((tid, thread), the set of its stacks) of every thread, without the frames that stand for a state: "(lock)"."""
     with gzip.open(path) as file:
         profile = json.load(file)
     shared = profile["shared"]
@@ -242,7 +242,8 @@ def stacks_of_firefox(path):
     names = []
     for frame, offset in zip(stack_table["frame"], stack_table["prefixOffset"]):
         name = shared["stringArray"][shared["funcTable"]["name"][frame_table["func"][frame]]]
-        names.append((names[len(names) - offset] if offset else ()) + (name,))
+        is_state = re.fullmatch(r"\([a-zA-Z ]+\)", name)
+        names.append((names[len(names) - offset] if offset else ()) + (() if is_state else (name,)))
     for thread in profile["threads"]:
         used = {names[stack] for stack in thread["samples"]["stack"] if stack is not None}
         yield (int(thread["tid"]), thread["name"]), used

@@ -193,30 +193,44 @@ static void the_idle_example(void **state)
     see(fixture, 114000, fixture->poll_code, 0, UNCHANGED);
     const char *text = written(fixture);
     assert_has(text, "\"time\":[0,100,101.4,105.6,107,108.4,111.2,112.6,114],"
-                     "\"weight\":[0,1,1,3,1,1,2,1,1],\"weightType\":\"samples\","
+                     "\"weight\":[0,100,1.4,4.2,1.4,1.4,2.8,1.4,1.4],\"weightType\":\"tracing-ms\","
                      "\"threadCPUDelta\":[0,500000,100000,0,700000,600000,0,100000,0],\"length\":9}");
 }
 
-/* Where nothing runs there are two stacks of one place: as it runs, and as what it waits for. */
+/* Frames have the category of what most time of their path is spent on. A sample of another one has a frame
+ * more. */
 static void stacks_and_frames(void **state)
 {
     struct fixture *fixture = *state;
     see(fixture, 1000, fixture->work_code, 1, RUNNING);
     see(fixture, 2000, fixture->poll_code, 1, WAITING);
     see(fixture, 3000, fixture->poll_code, 1, RUNNING);
-    see(fixture, 4000, fixture->work_code, 1, WAITING); /* for a CPU */
+    see(fixture, 4000, fixture->work_code, 1, WAITING); /* for something else */
     see(fixture, 5000, fixture->jit_code, 1, RUNNING);
     const char *text = written(fixture);
     assert_has(text, "{\"stack\":[null,4,5,2,6,1],");
     /* main; in it, the newest first: code in no file, poll, work with what is inlined. Then the waits. */
     assert_has(text,
-               "\"stackTable\":{\"frame\":[5,9,8,7,6,10,11],\"prefixOffset\":[0,1,2,3,1,5,3],\"length\":7}");
-    assert_has(text, "\"frameTable\":{\"address\":[-1,-1,-1,-1,-1,4112,8224,8224,12292,-1,12292,8224],"
-                     "\"inlineDepth\":[0,0,0,0,0,0,1,0,0,0,0,1],\"category\":[1,1,1,1,1,0,0,0,0,0,7,3],");
-    assert_has(
-        text,
-        "\"func\":[0,1,2,3,4,5,7,6,8,9,8,7],\"nativeSymbol\":[null,null,null,null,null,0,1,1,2,null,2,1],");
-    assert_has(text, "\"line\":[null,null,null,null,null,12,7,30,null,null,null,7],");
+               "\"stackTable\":{\"frame\":[0,1,2,3,4,5,6],\"prefixOffset\":[0,1,2,3,1,3,2],\"length\":7}");
+    assert_has(text, "\"frameTable\":{\"address\":[4112,-1,12292,8224,8224,-1,-1],"
+                     "\"inlineDepth\":[0,0,0,0,1,0,0],\"category\":[0,0,0,0,0,13,2],");
+    assert_has(text, "\"func\":[5,9,8,6,7,23,12],\"nativeSymbol\":[0,null,2,1,1,null,null],");
+    assert_has(text, "\"line\":[12,null,null,30,7,null,null],");
+    assert_has(text, "\"(other)\",\"(other wait)\",\"(lock)\",");
+}
+
+/* poll has waited for most of its time, and main too. No path has two categories, as readers would draw it
+ * grey. */
+static void frames_are_coloured_by_what_they_spend(void **state)
+{
+    struct fixture *fixture = *state;
+    see(fixture, 1000, fixture->work_code, 1, RUNNING);
+    see(fixture, 2000, fixture->poll_code, 1, RUNNING);
+    see(fixture, 5000, fixture->poll_code, 0, WAITING);
+    const char *text = written(fixture);
+    assert_has(text, "{\"stack\":[null,3,4,1],");
+    assert_has(text, "\"stackTable\":{\"frame\":[0,1,2,3,4],\"prefixOffset\":[0,1,2,1,3],\"length\":5}");
+    assert_has(text, "\"category\":[13,13,0,0,0],\"subcategory\":[0,0,0,0,0],\"func\":[5,8,6,7,10],");
 }
 
 static void functions_files_and_libraries(void **state)
@@ -227,35 +241,43 @@ static void functions_files_and_libraries(void **state)
                      "\"debugName\":\"libfoo.so.1\",\"debugPath\":\"/opt/lib/libfoo.so.1\","
                      "\"breakpadId\":\"67452301AB89EFCD1032547698BADCFE0\","
                      "\"codeId\":\"0123456789abcdef1032547698badcfeaa\"}]");
-    assert_has(text, "\"funcTable\":{\"name\":[1,2,3,4,5,6,7,8,9,10],");
-    assert_has(
-        text,
-        "\"resource\":[-1,-1,-1,-1,-1,0,0,0,0,-1],\"source\":[null,null,null,null,null,0,1,1,null,null],"
-        "\"lineNumber\":[null,null,null,null,null,10,20,null,null,null],");
-    assert_has(text, "\"sources\":{\"id\":[null,null],\"filename\":[11,12],");
+    assert_has(text, "\"funcTable\":{\"name\":[1,2,3,4,5,6,7,8,9,10,11,12,");
+    assert_has(text, "\"resource\":[-1,-1,-1,-1,-1,0,0,0,0,-1,-1,");
+    assert_has(text, "\"source\":[null,null,null,null,null,0,1,1,null,null,null,");
+    assert_has(text, "\"lineNumber\":[null,null,null,null,null,10,20,null,null,null,null,");
+    assert_has(text, "\"sources\":{\"id\":[null,null],\"filename\":[27,28],");
     assert_has(text,
-               "\"resourceTable\":{\"lib\":[0],\"name\":[13],\"host\":[null],\"type\":[1],\"length\":1}");
+               "\"resourceTable\":{\"lib\":[0],\"name\":[29],\"host\":[null],\"type\":[1],\"length\":1}");
     assert_has(text, "\"nativeSymbols\":{\"libIndex\":[0,0,0],\"address\":[4096,8192,12288],\"name\":[6,7,9],"
                      "\"functionSize\":[null,null,null],\"length\":3}");
     assert_has(text,
                "\"stringArray\":[\"\",\"[unsampled]\",\"[not responding]\",\"[truncated]\",\"[overflow]\","
                "\"[unloaded]\",\"main\",\"work\",\"inlined\\u003cT\\u003e\",\"__poll\",\"[anonymous code]\","
-               "\"/src/m.c\",\"/src/w.c\",\"libfoo.so.1\"]");
+               "\"(running)\",");
+    assert_has(text, "\"(not seen)\",\"/src/m.c\",\"/src/w.c\",\"libfoo.so.1\"]");
 }
 
-/* Long enough without work, and only where it is work that is waited for. */
-static void who_waits_for_work_for_a_second_is_idle(void **state)
+/* ---- waits ---- */
+
+/* Samples of one wait are one marker, also where the thread has run in between. */
+static void waits_are_markers_of_their_thread(void **state)
 {
     struct fixture *fixture = *state;
-    see(fixture, 1000, fixture->poll_code, 1, WAITING);
-    see(fixture, 1000999, fixture->poll_code, 0, UNCHANGED);
-    see(fixture, 1001500, fixture->poll_code, 1, WAITING);
-    see(fixture, 2001500, fixture->poll_code, 0, UNCHANGED);
-    see(fixture, 2002500, fixture->work_code, 1, WAITING);
-    see(fixture, 4002500, fixture->work_code, 0, UNCHANGED);
+    see(fixture, 1000, fixture->work_code, 1, RUNNING);
+    see(fixture, 2000, fixture->poll_code, 1, WAITING);
+    see(fixture, 2500, fixture->poll_code, 0, UNCHANGED);
+    see(fixture, 4000, fixture->poll_code, 1, WAITING);
+    see(fixture, 5000, fixture->work_code, 1, WAITING);
     const char *text = written(fixture);
-    assert_has(text, "{\"stack\":[null,4,4,5,5,6,6],");
-    assert_has(text, "\"category\":[1,1,1,1,1,0,0,0,0,0,7,2,3],");
+    assert_has(text,
+               "\"markers\":{\"data\":[{\"type\":\"Wait\",\"kind\":1,\"function\":2,\"cause\":{\"stack\":1}},"
+               "{\"type\":\"Wait\",\"kind\":3,\"function\":4,\"cause\":{\"stack\":3}}],\"name\":[5,6],"
+               "\"startTime\":[1,4],\"endTime\":[4,5],\"phase\":[1,1],\"category\":[13,2],\"length\":2}");
+    assert_has(text, "\"stringArray\":[\"\",\"idle\",\"main\",\"other\",\"inlined\\u003cT\\u003e\",\"Idle\","
+                     "\"Waiting: other\",");
+    assert_has(text, "{\"name\":\"Wait\",\"tooltipLabel\":\"{marker.name}: {marker.data.function}\","
+                     "\"tableLabel\":\"{marker.data.function}\",\"chartLabel\":\"{marker.data.function}\",");
+    assert_has(text, "{\"key\":\"kind\",\"label\":\"Waits for\",\"format\":\"unique-string\"},");
 }
 
 /* ---- threads, events, and what the header says ---- */
@@ -274,6 +296,7 @@ static void threads_have_names_and_lives(void **state)
     assert_has(text, "\"initialVisibleThreads\":[0,1]");
 }
 
+/* Late ticks are the sampler's, and shown where a reader would miss the samples. */
 static void events_are_the_main_threads_markers(void **state)
 {
     struct fixture *fixture = *state;
@@ -285,11 +308,13 @@ static void events_are_the_main_threads_markers(void **state)
                    &(struct timeline_event){start_ns + 2 * ms, start_ns + 5 * ms, 3, 0, EVENT_LATE});
     timeline_event(fixture->timeline,
                    &(struct timeline_event){start_ns + 6 * ms, start_ns + 6 * ms, 0, 0, EVENT_EXEC});
+    timeline_event(fixture->timeline,
+                   &(struct timeline_event){start_ns + 200 * ms, start_ns + 300 * ms, 100, 0, EVENT_LATE});
     const char *text = written(fixture);
     assert_has(text,
                "\"markers\":{\"data\":[{\"type\":\"Library loaded\",\"library\":\"/opt/lib/libfoo.so.1\"},"
-               "{\"type\":\"Late ticks\",\"missed\":3},{\"type\":\"Exec\"}],\"name\":[1,2,3],"
-               "\"startTime\":[1,2,6],\"endTime\":[null,5,null],\"phase\":[0,1,0],\"category\":[1,1,1],"
+               "{\"type\":\"Exec\"},{\"type\":\"Late ticks\",\"missed\":100}],\"name\":[1,2,3],"
+               "\"startTime\":[1,6,200],\"endTime\":[null,null,300],\"phase\":[0,0,1],\"category\":[1,1,1],"
                "\"length\":3}");
     assert_has(text, "\"markers\":{\"data\":[],");
 }
@@ -298,11 +323,14 @@ static void the_header_says_what_the_numbers_are(void **state)
 {
     struct fixture *fixture = *state;
     const char *text = written(fixture);
-    assert_has(text, "{\"meta\":{\"version\":27,\"preprocessedProfileVersion\":66,");
+    assert_has(text, "{\"meta\":{\"version\":27,\"preprocessedProfileVersion\":66,\"product\":\"wallprof\",");
     assert_has(text, "\"arguments\":\"./app --flag\",\"interval\":1,\"startTime\":1764000000123.456789,");
     assert_has(text, "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     assert_has(text, "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}");
     assert_null(strstr(text, "timeline: full"));
+    fixture->profile.processes = &(const struct process_record){.name = "app", .pid = 4001, .ending = ""};
+    fixture->profile.process_count = 1;
+    assert_has(written(fixture), "\"product\":\"app\",");
     fixture->timeline->thinned = 17;
     assert_has(written(fixture),
                "timeline: full, so the oldest of it was thinned: 17 records merged, 0 dropped,");
@@ -324,7 +352,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_idle_example, setup, teardown),
         cmocka_unit_test_setup_teardown(stacks_and_frames, setup, teardown),
         cmocka_unit_test_setup_teardown(functions_files_and_libraries, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_waits_for_work_for_a_second_is_idle, setup, teardown),
+        cmocka_unit_test_setup_teardown(frames_are_coloured_by_what_they_spend, setup, teardown),
+        cmocka_unit_test_setup_teardown(waits_are_markers_of_their_thread, setup, teardown),
         cmocka_unit_test_setup_teardown(threads_have_names_and_lives, setup, teardown),
         cmocka_unit_test_setup_teardown(events_are_the_main_threads_markers, setup, teardown),
         cmocka_unit_test_setup_teardown(the_header_says_what_the_numbers_are, setup, teardown),

@@ -56,19 +56,6 @@ static void stacks_say_what_is_waited_for(void **state)
     }
 }
 
-static void who_waits_for_work_is_idle(void **state)
-{
-    assert_true(wait_kind_is_idle(WAIT_CONDITION));
-    assert_true(wait_kind_is_idle(WAIT_SLEEP));
-    assert_true(wait_kind_is_idle(WAIT_POLL));
-    assert_true(wait_kind_is_idle(WAIT_SIGNAL));
-    assert_false(wait_kind_is_idle(WAIT_LOCK));
-    assert_false(wait_kind_is_idle(WAIT_FILE));
-    assert_false(wait_kind_is_idle(WAIT_SOCKET));
-    assert_false(wait_kind_is_idle(WAIT_CHILD));
-    assert_false(wait_kind_is_idle(WAIT_OTHER));
-}
-
 /* What a runtime or a server waits in, as its symbols are demangled. */
 static const struct machine_case {
     enum wait_kind kind;
@@ -156,7 +143,6 @@ int main(void)
         cmocka_unit_test(runtimes_locks_are_locks),
         cmocka_unit_test(names_that_look_like_them_are_none),
         cmocka_unit_test(stacks_say_what_is_waited_for),
-        cmocka_unit_test(who_waits_for_work_is_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

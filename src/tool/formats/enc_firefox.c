@@ -28,7 +28,7 @@ struct firefox_writer {
     const struct profile *profile;
     struct json json;
     struct firefox_tables tables;
-    struct timeline_index index;
+    struct intervals intervals; /* its index is the timeline's */
 };
 
 static void write_ms(struct firefox_writer *writer, const char *key, uint64_t ns)
@@ -39,11 +39,10 @@ static void write_ms(struct firefox_writer *writer, const char *key, uint64_t ns
 
 /* ---- samples ---- */
 
-/* A range is two samples of one stack: its beginning weighs a tick, and its end the rest. */
+/* A range is two samples of one stack: its beginning weighs as much as a tick, and its end the rest. */
 struct sample {
     int64_t time_ns, stack;
-    uint64_t cpu_ns;
-    uint32_t ticks;
+    uint64_t cpu_ns, wall_ns;
 };
 
 typedef void sample_cell_fn(struct json *json, const struct sample *sample);
@@ -63,7 +62,7 @@ static void sample_time(struct json *json, const struct sample *sample)
 
 static void sample_weight(struct json *json, const struct sample *sample)
 {
-    json_uint(json, sample->ticks);
+    json_ms(json, (int64_t)sample->wall_ns);
 }
 
 static void sample_cpu(struct json *json, const struct sample *sample)
@@ -79,13 +78,14 @@ static bool is_range(const struct timeline_record *record)
 static void write_record(struct firefox_writer *writer, const struct timeline_record *record,
                          sample_cell_fn *cell)
 {
-    uint32_t first_ticks = is_range(record) && record->ticks > 1 ? 1 : record->ticks;
     const int64_t stack = firefox_tables_stack(&writer->tables, record);
+    const uint64_t tick_ns = record->wall_ns / (record->ticks > 1 ? record->ticks : 1);
+    const uint64_t first_ns = is_range(record) ? tick_ns : record->wall_ns;
     cell(&writer->json, &(struct sample){firefox_since_start(writer->profile, record->first_ns), stack,
-                                         record->cpu_ns, first_ticks});
+                                         record->cpu_ns, first_ns});
     if (is_range(record))
         cell(&writer->json, &(struct sample){firefox_since_start(writer->profile, record->last_ns), stack,
-                                             record->later_cpu_ns, record->ticks - first_ticks});
+                                             record->later_cpu_ns, record->wall_ns - first_ns});
 }
 
 static void write_sample_column(struct firefox_writer *writer, const struct thread_record *thread,
@@ -96,8 +96,8 @@ static void write_sample_column(struct firefox_writer *writer, const struct thre
                                      0, 0};
     json_member_array(json, key);
     cell(json, &beginning);
-    for (uint32_t i = 0; i < timeline_index_count(&writer->index, thread->number); i++)
-        write_record(writer, timeline_index_at(&writer->index, thread->number, i), cell);
+    for (uint32_t i = 0; i < timeline_index_count(&writer->intervals.index, thread->number); i++)
+        write_record(writer, timeline_index_at(&writer->intervals.index, thread->number, i), cell);
     json_end_array(json);
 }
 
@@ -105,13 +105,13 @@ static void write_samples(struct firefox_writer *writer, const struct thread_rec
 {
     struct json *json = &writer->json;
     uint64_t count = 1;
-    for (uint32_t i = 0; i < timeline_index_count(&writer->index, thread->number); i++)
-        count += is_range(timeline_index_at(&writer->index, thread->number, i)) ? 2 : 1;
+    for (uint32_t i = 0; i < timeline_index_count(&writer->intervals.index, thread->number); i++)
+        count += is_range(timeline_index_at(&writer->intervals.index, thread->number, i)) ? 2 : 1;
     json_member_object(json, "samples");
     write_sample_column(writer, thread, "stack", sample_stack);
     write_sample_column(writer, thread, "time", sample_time);
     write_sample_column(writer, thread, "weight", sample_weight);
-    json_member_string(json, "weightType", "samples");
+    json_member_string(json, "weightType", "tracing-ms");
     write_sample_column(writer, thread, "threadCPUDelta", sample_cpu);
     json_member_uint(json, "length", count);
     json_end_object(json);
@@ -173,18 +173,22 @@ static void write_thread(struct firefox_writer *writer, const struct thread_reco
     json_member_array(json, "pausedRanges");
     json_end_array(json);
     write_samples(writer, thread);
-    firefox_write_markers(&writer->tables, json, is_main);
+    firefox_write_markers(&writer->tables, json, &writer->intervals.list, is_main);
     json_end_object(json);
     json_newline(json);
 }
 
-static void write_threads(struct firefox_writer *writer)
+static int write_threads(struct firefox_writer *writer)
 {
     const struct thread_record *thread = next_thread(writer, 1);
+    int status = 0;
     json_member_array(&writer->json, "threads");
-    for (; thread; thread = next_thread(writer, thread->number + 1))
+    for (; thread && status == 0; thread = next_thread(writer, thread->number + 1)) {
+        status = intervals_make(&writer->intervals, thread);
         write_thread(writer, thread);
+    }
     json_end_array(&writer->json);
+    return status;
 }
 
 /* ---- meta ---- */
@@ -230,8 +234,8 @@ static int compare_visible(const void *a, const void *b)
 static uint64_t cpu_of(const struct firefox_writer *writer, uint32_t thread)
 {
     uint64_t cpu_ns = 0;
-    for (uint32_t i = 0; i < timeline_index_count(&writer->index, thread); i++) {
-        const struct timeline_record *record = timeline_index_at(&writer->index, thread, i);
+    for (uint32_t i = 0; i < timeline_index_count(&writer->intervals.index, thread); i++) {
+        const struct timeline_record *record = timeline_index_at(&writer->intervals.index, thread, i);
         cpu_ns += record->cpu_ns + record->later_cpu_ns;
     }
     return cpu_ns;
@@ -270,6 +274,13 @@ static void write_units(struct firefox_writer *writer)
     json_end_object(json);
 }
 
+/* Readers take the product's name for the title. */
+static const char *program_name(const struct profile *profile)
+{
+    const char *name = profile->process_count > 0 ? profile->processes[0].name : "";
+    return *name ? name : "wallprof";
+}
+
 static int write_meta(struct firefox_writer *writer)
 {
     struct json *json = &writer->json;
@@ -277,7 +288,7 @@ static int write_meta(struct firefox_writer *writer)
     json_member_object(json, "meta");
     json_member_uint(json, "version", GECKO_VERSION);
     json_member_uint(json, "preprocessedProfileVersion", PROCESSED_VERSION);
-    json_member_string(json, "product", "wallprof");
+    json_member_string(json, "product", program_name(profile));
     json_member_string(json, "importedFrom", "wallprof " WALLPROF_VERSION);
     json_member_string(json, "arguments", profile->command);
     write_ms(writer, "interval", profile->period_ns);
@@ -307,30 +318,28 @@ static int write_meta(struct firefox_writer *writer)
 static int write_all(struct firefox_writer *writer)
 {
     struct json *json = &writer->json;
-    int status =
-        timeline_index_init(&writer->index, writer->profile->timeline, writer->profile->thread_count);
-    if (status == 0)
-        status = firefox_tables_init(&writer->tables, writer->profile);
-    if (status < 0)
-        return status;
     json_begin_object(json);
-    status = write_meta(writer);
+    int status = write_meta(writer);
     firefox_write_libs(&writer->tables, json);
-    write_threads(writer);
+    if (status == 0)
+        status = write_threads(writer);
     firefox_write_shared(&writer->tables, json);
     json_end_object(json);
-    bool failed = writer->tables.failed || writer->tables.strings.failed || writer->tables.files.failed;
-    return failed ? -ENOMEM : status;
+    return firefox_tables_failed(&writer->tables) ? -ENOMEM : status;
 }
 
 int enc_firefox_write(const struct profile *profile, struct sink *sink)
 {
     if (!profile->timeline)
         return -ENODATA;
-    struct firefox_writer writer = {.profile = profile, .tables = {.profile = profile}};
+    struct firefox_writer writer = {.profile = profile};
     json_init(&writer.json, sink);
-    int status = write_all(&writer);
+    int status = firefox_tables_init(&writer.tables, profile);
+    if (status == 0)
+        status = intervals_init(&writer.intervals, profile, &writer.tables.meaning);
+    if (status == 0)
+        status = write_all(&writer);
+    intervals_deinit(&writer.intervals);
     firefox_tables_deinit(&writer.tables);
-    timeline_index_deinit(&writer.index);
     return status;
 }

@@ -1,50 +1,10 @@
 /* The shared tables of a Firefox profile, column by column, as docs/formats.md has them. */
 #include "firefox_tables.h"
-#include "tool/meaning/wait_kind.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct category {
-    const char *name, *color;
-} categories[] = {
-    [CATEGORY_RUNNING] = {"Running", "yellow"},
-    [CATEGORY_OTHER] = {"Other", "grey"},
-    [CATEGORY_IDLE] = {"Idle", "transparent"},
-    [CATEGORY_WAITS + WAIT_OTHER] = {"Waiting: other", "darkgrey"},
-    [CATEGORY_WAITS + WAIT_LOCK] = {"Waiting: lock", "red"},
-    [CATEGORY_WAITS + WAIT_CONDITION] = {"Waiting: condition", "orange"},
-    [CATEGORY_WAITS + WAIT_SLEEP] = {"Waiting: sleep", "lightblue"},
-    [CATEGORY_WAITS + WAIT_POLL] = {"Waiting: poll", "blue"},
-    [CATEGORY_WAITS + WAIT_EVENTS] = {"Waiting: events", "blue"},
-    [CATEGORY_WAITS + WAIT_SOCKET] = {"Waiting: network", "purple"},
-    [CATEGORY_WAITS + WAIT_FILE] = {"Waiting: file", "green"},
-    [CATEGORY_WAITS + WAIT_CHILD] = {"Waiting: child", "brown"},
-    [CATEGORY_WAITS + WAIT_SIGNAL] = {"Waiting: signal", "magenta"},
-    [CATEGORY_WAITS + WAIT_IDLE] = {"Waiting: for work", "transparent"},
-    [CATEGORY_WAITS + WAIT_STOPPED] = {"Stopped", "grey"},
-    [CATEGORY_WAITS + WAIT_UNSEEN] = {"Not seen", "grey"},
-    [CATEGORY_QUEUED] = {"Waiting for a CPU", "lightred"},
-};
-
-enum { CATEGORY_COUNT = sizeof(categories) / sizeof(categories[0]) };
-
-/* ---- categories and libraries ---- */
-
-void firefox_write_categories(struct json *json)
-{
-    json_member_array(json, "categories");
-    for (int i = 0; i < CATEGORY_COUNT; i++) {
-        json_begin_object(json);
-        json_member_string(json, "name", categories[i].name);
-        json_member_string(json, "color", categories[i].color);
-        json_member_array(json, "subcategories");
-        json_string(json, "Other");
-        json_end_array(json);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
+/* ---- libraries ---- */
 
 static const char *base_name(const char *path)
 {
@@ -147,16 +107,24 @@ static void write_column(struct firefox_tables *tables, struct json *json, const
     json_end_array(json);
 }
 
-/* ---- functions ---- */
+/* ---- functions, and after them those that stand for a category ---- */
 
 static const struct symbol_function *function_at(const struct firefox_tables *tables, uint32_t i)
 {
     return &tables->profile->symbols->functions[i];
 }
 
+static bool is_of_profile(const struct firefox_tables *tables, uint32_t i)
+{
+    return i < tables->profile->symbols->function_count;
+}
+
 static void function_name(struct firefox_tables *tables, struct json *json, uint32_t i)
 {
-    write_text(tables, json, function_at(tables, i)->name);
+    write_text(tables, json,
+               is_of_profile(tables, i)
+                   ? function_at(tables, i)->name
+                   : firefox_category_frame(i - tables->profile->symbols->function_count));
 }
 
 static void function_no(struct firefox_tables *tables, struct json *json, uint32_t i)
@@ -169,25 +137,25 @@ static void function_no(struct firefox_tables *tables, struct json *json, uint32
 /* The resources are the libraries, in their order. */
 static void function_resource(struct firefox_tables *tables, struct json *json, uint32_t i)
 {
-    json_index(json, tables->lib_of_function[i]);
+    json_index(json, is_of_profile(tables, i) ? tables->lib_of_function[i] : 0);
 }
 
 /* Files are numbered from 0 where they are written; "" is none. */
 static void function_source(struct firefox_tables *tables, struct json *json, uint32_t i)
 {
-    const char *file = function_at(tables, i)->file;
+    const char *file = is_of_profile(tables, i) ? function_at(tables, i)->file : NULL;
     firefox_index_or_null(json, file ? string_table_intern(&tables->files, file) : 0);
 }
 
 static void function_line(struct firefox_tables *tables, struct json *json, uint32_t i)
 {
-    uint32_t line = function_at(tables, i)->start_line;
+    uint32_t line = is_of_profile(tables, i) ? function_at(tables, i)->start_line : 0;
     firefox_index_or_null(json, line ? line + 1 : 0);
 }
 
 static void write_functions(struct firefox_tables *tables, struct json *json)
 {
-    uint32_t count = tables->profile->symbols->function_count;
+    uint32_t count = tables->profile->symbols->function_count + CATEGORY_COUNT;
     json_member_object(json, "funcTable");
     write_column(tables, json, "name", count, function_name);
     write_column(tables, json, "isJS", count, function_no);

@@ -1,116 +1,7 @@
 /* The frames and the stacks of a Firefox profile, column by column, as docs/formats.md has them. */
 #include "firefox_tables.h"
 
-/* ---- frames: those of all locations, and after them the innermost one of each wait ---- */
-
-struct firefox_frame {
-    const struct location *location;
-    struct symbol_frame frame;
-    uint32_t function; /* the one that the location's code was made for */
-    uint32_t depth;    /* how many inlined calls are around it */
-    uint32_t category;
-};
-
-typedef void frame_cell_fn(struct firefox_tables *tables, struct json *json,
-                           const struct firefox_frame *frame);
-
-/* The i-th frame of a location, the innermost one being 0. */
-static struct firefox_frame frame_of(const struct firefox_tables *tables, const struct location *location,
-                                     uint32_t i)
-{
-    uint32_t count;
-    const struct symbol_frame *frames = symbols_frames(tables->profile->symbols, location->index, &count);
-    return (struct firefox_frame){.location = location,
-                                  .frame = frames[i],
-                                  .function = frames[count - 1].function,
-                                  .depth = count - 1 - i,
-                                  .category = location->pseudo ? CATEGORY_OTHER : CATEGORY_RUNNING};
-}
-
-static void write_frame_column(struct firefox_tables *tables, struct json *json, const char *key,
-                               frame_cell_fn *cell)
-{
-    const struct tree *tree = tables->profile->tree;
-    json_member_array(json, key);
-    for (uint32_t i = 0; i < tree->location_count; i++) {
-        uint32_t count;
-        symbols_frames(tables->profile->symbols, i, &count);
-        for (uint32_t j = 0; j < count; j++) {
-            struct firefox_frame frame = frame_of(tables, tree_location_at(tree, tables->locations[i]), j);
-            cell(tables, json, &frame);
-        }
-    }
-    for (uint32_t i = 0; i < tables->wait_count; i++) {
-        struct firefox_frame frame = frame_of(tables, firefox_location_of(tables, tables->waits[i].node), 0);
-        frame.category = tables->waits[i].category;
-        cell(tables, json, &frame);
-    }
-    json_end_array(json);
-}
-
-static void frame_address(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
-{
-    const struct location *location = frame->location;
-    if (tables->lib_of_function[frame->function] > 0 && location->module)
-        json_uint(json, location->address - firefox_module_at(tables, location->module)->loaded_low);
-    else
-        json_int(json, -1);
-}
-
-static void frame_depth(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
-{
-    (void)tables;
-    json_uint(json, frame->depth);
-}
-
-static void frame_category(struct firefox_tables *tables, struct json *json,
-                           const struct firefox_frame *frame)
-{
-    (void)tables;
-    json_uint(json, frame->category);
-}
-
-static void frame_function(struct firefox_tables *tables, struct json *json,
-                           const struct firefox_frame *frame)
-{
-    (void)tables;
-    json_uint(json, frame->frame.function);
-}
-
-static void frame_symbol(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
-{
-    firefox_index_or_null(json, tables->symbol_of_function[frame->function]);
-}
-
-static void frame_line(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
-{
-    (void)tables;
-    firefox_index_or_null(json, frame->frame.line ? frame->frame.line + 1 : 0);
-}
-
-static uint32_t frames_of_locations(const struct firefox_tables *tables)
-{
-    return tables->profile->symbols->first_frame[tables->profile->tree->location_count];
-}
-
-void firefox_write_frames(struct firefox_tables *tables, struct json *json)
-{
-    const uint64_t count = (uint64_t)frames_of_locations(tables) + tables->wait_count;
-    json_member_object(json, "frameTable");
-    write_frame_column(tables, json, "address", frame_address);
-    write_frame_column(tables, json, "inlineDepth", frame_depth);
-    write_frame_column(tables, json, "category", frame_category);
-    firefox_write_same(json, "subcategory", count, 0);
-    write_frame_column(tables, json, "func", frame_function);
-    write_frame_column(tables, json, "nativeSymbol", frame_symbol);
-    firefox_write_same(json, "innerWindowID", count, 0);
-    write_frame_column(tables, json, "line", frame_line);
-    firefox_write_nulls(json, "column", count);
-    firefox_write_nulls(json, "originalLocation", count);
-    firefox_end_table(json, count);
-}
-
-/* ---- stacks ---- */
+/* ---- stacks: those of all nodes, and after them those that end in a state ---- */
 
 struct stack_entry {
     uint32_t index, frame;
@@ -119,35 +10,45 @@ struct stack_entry {
 
 typedef void stack_cell_fn(struct json *json, const struct stack_entry *stack);
 
-/* The innermost entry of a node, FIREFOX_NO_STACK for a root. */
-static int64_t stack_of(const struct firefox_tables *tables, arena_ref node)
+static uint32_t frame_number(struct firefox_tables *tables, struct firefox_frame frame)
 {
-    return (int64_t)tables->stacks[STACK_RUNNING][tree_node_index(node)] - 1;
+    return intern_table_intern(&tables->frames, &frame);
+}
+
+/* The path of one of a node's frames, the innermost one being 0. */
+static const struct firefox_path *path_of(const struct firefox_tables *tables, arena_ref node,
+                                          uint32_t inlined)
+{
+    const struct firefox_path *path = firefox_path_of(&tables->paths, node);
+    for (; inlined > 0; inlined--)
+        path = firefox_path_around(&tables->paths, path);
+    return path;
 }
 
 /* The entries of one node, the outermost of its frames first. */
 static void write_node(struct firefox_tables *tables, struct json *json, arena_ref node, stack_cell_fn *cell)
 {
     uint32_t count, location = firefox_location_of(tables, node)->index;
-    const struct symbols *symbols = tables->profile->symbols;
-    symbols_frames(symbols, location, &count);
-    int64_t prefix = stack_of(tables, tree_node(tables->profile->tree, node)->parent);
+    symbols_frames(tables->profile->symbols, location, &count);
+    int64_t prefix = firefox_stack_of(tables, tree_node(tables->profile->tree, node)->parent);
     for (uint32_t i = count; i-- > 0;) {
-        const struct stack_entry stack = {.index = (uint32_t)stack_of(tables, node) - i,
-                                          .frame = symbols->first_frame[location] + i,
+        const struct firefox_frame frame = {1 + location, i, path_of(tables, node, i)->category};
+        const struct stack_entry stack = {.index = (uint32_t)firefox_stack_of(tables, node) - i,
+                                          .frame = frame_number(tables, frame),
                                           .prefix = prefix};
         cell(json, &stack);
         prefix = stack.index;
     }
 }
 
-/* The entry that calls the innermost frame of a wait: another frame of the node, or its caller's. */
-static int64_t prefix_of_wait(const struct firefox_tables *tables, arena_ref node)
+static void write_state(struct firefox_tables *tables, struct json *json, uint32_t i, stack_cell_fn *cell)
 {
-    uint32_t count;
-    symbols_frames(tables->profile->symbols, firefox_location_of(tables, node)->index, &count);
-    return count > 1 ? stack_of(tables, node) - 1
-                     : stack_of(tables, tree_node(tables->profile->tree, node)->parent);
+    const struct firefox_state_stack *state = intern_table_at(&tables->states, i);
+    const struct firefox_frame frame = {.category = state->category};
+    const struct stack_entry stack = {.index = tables->stack_count + i,
+                                      .frame = frame_number(tables, frame),
+                                      .prefix = firefox_stack_of(tables, state->node)};
+    cell(json, &stack);
 }
 
 static void write_stack_column(struct firefox_tables *tables, struct json *json, const char *key,
@@ -159,12 +60,8 @@ static void write_stack_column(struct firefox_tables *tables, struct json *json,
         for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
             write_node(tables, json, node, cell);
     }
-    for (uint32_t i = 0; i < tables->wait_count; i++) {
-        const struct stack_entry stack = {.index = tables->stack_count + i,
-                                          .frame = frames_of_locations(tables) + i,
-                                          .prefix = prefix_of_wait(tables, tables->waits[i].node)};
-        cell(json, &stack);
-    }
+    for (uint32_t i = 0; i < tables->states.count; i++)
+        write_state(tables, json, i, cell);
     json_end_array(json);
 }
 
@@ -183,5 +80,105 @@ void firefox_write_stacks(struct firefox_tables *tables, struct json *json)
     json_member_object(json, "stackTable");
     write_stack_column(tables, json, "frame", stack_frame);
     write_stack_column(tables, json, "prefixOffset", stack_prefix_offset);
-    firefox_end_table(json, (uint64_t)tables->stack_count + tables->wait_count);
+    firefox_end_table(json, (uint64_t)tables->stack_count + tables->states.count);
+}
+
+/* ---- frames ---- */
+
+typedef void frame_cell_fn(struct firefox_tables *tables, struct json *json,
+                           const struct firefox_frame *frame);
+
+static void write_frame_column(struct firefox_tables *tables, struct json *json, const char *key,
+                               frame_cell_fn *cell)
+{
+    json_member_array(json, key);
+    for (uint32_t i = 0; i < tables->frames.count; i++)
+        cell(tables, json, intern_table_at(&tables->frames, i));
+    json_end_array(json);
+}
+
+/* NULL for a state's. */
+static const struct location *location_of(const struct firefox_tables *tables,
+                                          const struct firefox_frame *frame)
+{
+    return frame->location ? tree_location_at(tables->profile->tree, tables->locations[frame->location - 1])
+                           : NULL;
+}
+
+/* The function that the frame's code was made for: it is inlined there unless it is the same. */
+static uint32_t function_around(const struct firefox_tables *tables, const struct firefox_frame *frame,
+                                uint32_t *ret_count)
+{
+    const struct symbol_frame *frames =
+        symbols_frames(tables->profile->symbols, frame->location - 1, ret_count);
+    return frames[*ret_count - 1].function;
+}
+
+static void frame_address(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
+{
+    uint32_t count;
+    const struct location *location = location_of(tables, frame);
+    if (location && location->module && tables->lib_of_function[function_around(tables, frame, &count)] > 0)
+        json_uint(json, location->address - firefox_module_at(tables, location->module)->loaded_low);
+    else
+        json_int(json, -1);
+}
+
+static void frame_depth(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
+{
+    uint32_t count = 1;
+    if (frame->location)
+        function_around(tables, frame, &count);
+    json_uint(json, count - 1 - frame->inlined);
+}
+
+static void frame_category(struct firefox_tables *tables, struct json *json,
+                           const struct firefox_frame *frame)
+{
+    (void)tables;
+    json_uint(json, frame->category);
+}
+
+static void frame_function(struct firefox_tables *tables, struct json *json,
+                           const struct firefox_frame *frame)
+{
+    const struct symbols *symbols = tables->profile->symbols;
+    uint32_t count;
+    json_uint(json, frame->location
+                        ? symbols_frames(symbols, frame->location - 1, &count)[frame->inlined].function
+                        : symbols->function_count + frame->category);
+}
+
+static void frame_symbol(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
+{
+    uint32_t count;
+    firefox_index_or_null(
+        json, frame->location ? tables->symbol_of_function[function_around(tables, frame, &count)] : 0);
+}
+
+static void frame_line(struct firefox_tables *tables, struct json *json, const struct firefox_frame *frame)
+{
+    uint32_t count,
+        line =
+            frame->location
+                ? symbols_frames(tables->profile->symbols, frame->location - 1, &count)[frame->inlined].line
+                : 0;
+    firefox_index_or_null(json, line ? line + 1 : 0);
+}
+
+void firefox_write_frames(struct firefox_tables *tables, struct json *json)
+{
+    const uint32_t count = tables->frames.count;
+    json_member_object(json, "frameTable");
+    write_frame_column(tables, json, "address", frame_address);
+    write_frame_column(tables, json, "inlineDepth", frame_depth);
+    write_frame_column(tables, json, "category", frame_category);
+    firefox_write_same(json, "subcategory", count, 0);
+    write_frame_column(tables, json, "func", frame_function);
+    write_frame_column(tables, json, "nativeSymbol", frame_symbol);
+    firefox_write_same(json, "innerWindowID", count, 0);
+    write_frame_column(tables, json, "line", frame_line);
+    firefox_write_nulls(json, "column", count);
+    firefox_write_nulls(json, "originalLocation", count);
+    firefox_end_table(json, count);
 }

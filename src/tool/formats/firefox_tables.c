@@ -1,11 +1,6 @@
 #include "firefox_tables.h"
-#include "base/clock.h"
-#include "tool/meaning/meaning.h"
 
 #include <errno.h>
-
-/* A wait of at least this length is idle, if the thread has nothing to do (wait_kind_is_idle). */
-static const uint64_t idle_ns = NS_PER_S;
 
 /* ---- numbers ---- */
 
@@ -80,12 +75,12 @@ static void number_stacks(struct firefox_tables *tables)
             uint32_t count;
             frames_of(tables, node, &count);
             tables->stack_count += count;
-            tables->stacks[STACK_RUNNING][tree_node_index(node)] = tables->stack_count;
+            tables->stacks[tree_node_index(node)] = tables->stack_count;
         }
     }
 }
 
-int firefox_tables_init(struct firefox_tables *tables, const struct profile *profile)
+static int init_memory(struct firefox_tables *tables, const struct profile *profile)
 {
     size_t functions = profile->symbols->function_count + 1;
     *tables = (struct firefox_tables){.profile = profile};
@@ -97,12 +92,26 @@ int firefox_tables_init(struct firefox_tables *tables, const struct profile *pro
     tables->start_of_function = scratch_alloc(sizeof(uint64_t) * functions);
     tables->symbol_of_function = scratch_alloc(sizeof(uint32_t) * functions);
     tables->symbols = scratch_alloc(sizeof(uint32_t) * functions);
-    bool has_stacks = true;
-    for (int kind = 0; kind < STACK_KIND_COUNT; kind++)
-        has_stacks &= (tables->stacks[kind] = scratch_alloc(stacks_bytes(tables))) != NULL;
+    tables->stacks = scratch_alloc(stacks_bytes(tables));
+    int states = intern_table_init(&tables->states, sizeof(struct firefox_state_stack),
+                                   sizeof(struct firefox_state_stack));
+    int frames =
+        intern_table_init(&tables->frames, sizeof(struct firefox_frame), sizeof(struct firefox_frame));
     if (!tables->locations || !tables->libs || !tables->lib_of_function || !tables->start_of_function ||
-        !tables->symbol_of_function || !tables->symbols || !has_stacks)
+        !tables->symbol_of_function || !tables->symbols || !tables->stacks || states < 0 || frames < 0)
         return -ENOMEM;
+    return 0;
+}
+
+int firefox_tables_init(struct firefox_tables *tables, const struct profile *profile)
+{
+    int status = init_memory(tables, profile);
+    if (status == 0)
+        status = meaning_init(&tables->meaning, profile);
+    if (status == 0)
+        status = firefox_paths_init(&tables->paths, profile, &tables->meaning);
+    if (status < 0)
+        return status;
     number_locations(tables);
     number_libs(tables);
     number_functions(tables);
@@ -120,77 +129,33 @@ void firefox_tables_deinit(struct firefox_tables *tables)
     scratch_free(tables->start_of_function, sizeof(uint64_t) * functions);
     scratch_free(tables->symbol_of_function, sizeof(uint32_t) * functions);
     scratch_free(tables->symbols, sizeof(uint32_t) * functions);
-    for (int kind = 0; kind < STACK_KIND_COUNT; kind++)
-        scratch_free(tables->stacks[kind], stacks_bytes(tables));
-    scratch_free(tables->waits, tables->wait_bytes);
+    scratch_free(tables->stacks, stacks_bytes(tables));
+    intern_table_deinit(&tables->states);
+    intern_table_deinit(&tables->frames);
+    firefox_paths_deinit(&tables->paths);
+    meaning_deinit(&tables->meaning);
     string_table_deinit(&tables->strings);
     string_table_deinit(&tables->files);
 }
 
-/* ---- waits ---- */
+/* ---- the stack of a record ---- */
 
-/* 1 + the index of a new wait; 0 without memory. */
-static uint32_t add_wait(struct firefox_tables *tables, arena_ref node, uint32_t category)
+static uint32_t category_of(const struct firefox_tables *tables, const struct timeline_record *record)
 {
-    tables->waits =
-        scratch_reserve(tables->waits, &tables->wait_bytes,
-                        (tables->wait_count + (size_t)1) * sizeof *tables->waits, SCRATCH_FIRST_BYTES);
-    tables->failed |= !tables->waits;
-    if (tables->failed) {
-        tables->wait_count = 0; /* those from before are gone too */
-        return 0;
-    }
-    tables->waits[tables->wait_count++] = (struct firefox_wait){node, category};
-    return tables->wait_count;
-}
-
-/* Functions are compared by name only once for each node. */
-static enum wait_kind known_kind_of(const struct firefox_tables *tables, arena_ref node)
-{
-    uint32_t wait = tables->stacks[STACK_WAITING][tree_node_index(node)];
-    return wait && !tables->failed ? tables->waits[wait - 1].category - CATEGORY_WAITS
-                                   : meaning_guess_wait(tables->profile, node);
-}
-
-/* Whether a wait was long, as far as that is known: of a thinned record it is not. */
-static bool is_long(const struct timeline_record *record)
-{
-    return record->level == 0 && record->last_ns - record->first_ns >= idle_ns;
-}
-
-static int64_t stack_of_wait(struct firefox_tables *tables, const struct timeline_record *record)
-{
-    size_t at = tree_node_index(record->node);
-    enum firefox_stack stack = is_long(record) ? STACK_IDLE : STACK_WAITING;
-    if (!tables->stacks[stack][at]) {
-        enum wait_kind kind = known_kind_of(tables, record->node);
-        uint32_t category = CATEGORY_WAITS + kind;
-        if (stack == STACK_IDLE && wait_kind_is_idle(kind))
-            category = CATEGORY_IDLE;
-        else
-            stack = STACK_WAITING;
-        if (!tables->stacks[stack][at])
-            tables->stacks[stack][at] = add_wait(tables, record->node, category);
-    }
-    uint32_t wait = tables->stacks[stack][at];
-    return wait ? (int64_t)tables->stack_count + wait - 1 : FIREFOX_NO_STACK;
-}
-
-static int64_t stack_of_queue(struct firefox_tables *tables, const struct timeline_record *record)
-{
-    uint32_t *wait = &tables->stacks[STACK_QUEUED][tree_node_index(record->node)];
-    if (!*wait)
-        *wait = add_wait(tables, record->node, CATEGORY_QUEUED);
-    return *wait ? (int64_t)tables->stack_count + *wait - 1 : FIREFOX_NO_STACK;
+    if (record->state == TIMELINE_QUEUED)
+        return CATEGORY_WAITS + WAIT_CPU;
+    if (record->state == TIMELINE_WAITING)
+        return CATEGORY_WAITS + tables->meaning.nodes[tree_node_index(record->node)].wait;
+    return CATEGORY_RUNNING;
 }
 
 int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timeline_record *record)
 {
+    const struct firefox_state_stack state = {record->node, category_of(tables, record)};
     if (!tree_node(tables->profile->tree, record->node)->parent)
         return FIREFOX_NO_STACK;
-    if (record->state == TIMELINE_WAITING && !firefox_location_of(tables, record->node)->pseudo)
-        return stack_of_wait(tables, record);
-    if (record->state == TIMELINE_QUEUED && !firefox_location_of(tables, record->node)->pseudo)
-        return stack_of_queue(tables, record);
-    return (int64_t)tables->stacks[STACK_RUNNING][tree_node_index(record->node)] - 1;
+    if (record->state == TIMELINE_UNKNOWN || firefox_location_of(tables, record->node)->pseudo ||
+        firefox_path_of(&tables->paths, record->node)->category == state.category)
+        return firefox_stack_of(tables, record->node);
+    return (int64_t)tables->stack_count + intern_table_intern(&tables->states, &state);
 }

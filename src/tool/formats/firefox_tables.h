@@ -3,34 +3,25 @@
  * by position; and its categories.
  *
  * A stack has one entry for each frame, inlined calls included. The entries of a node's callers come before
- * its own. A category belongs to a frame, not to a sample. So the innermost frame of a stack in which a
- * thread was seen waiting is there twice: as it runs, and with the kind of wait as its category.
+ * its own. Its frames have the categories of their paths (firefox_paths.h). A sample of another category has
+ * one frame more, which stands for that: "(lock)". So readers see a sample's category, and no path has two.
  *
- * Called from: enc_firefox.c, and its parts among themselves. Scratch memory: a sixteenth of the arena for
- * each kind of stack that a node can have, and a few bytes for each location, function and wait.
+ * Called from: enc_firefox.c, and its parts among themselves. Memory: about 20 bytes for each node, and a few
+ * for each location, function, frame and path.
  */
 #ifndef WALLPROF_FIREFOX_TABLES_H
 #define WALLPROF_FIREFOX_TABLES_H
 
-#include "tool/meaning/wait_kind.h"
+#include "base/intern_table.h"
 #include "base/json.h"
-#include "profile/profile.h"
 #include "base/string_table.h"
+#include "firefox_categories.h"
+#include "firefox_paths.h"
+#include "profile/profile.h"
+#include "tool/meaning/intervals.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Readers take the first grey category for what has none of its own. A transparent one is not drawn. */
-enum firefox_category {
-    CATEGORY_RUNNING,
-    CATEGORY_OTHER,
-    CATEGORY_IDLE,
-    CATEGORY_WAITS,
-    CATEGORY_QUEUED = CATEGORY_WAITS + WAIT_CPU
-};
-
-/* How a thread was seen at a node: each is a stack of its own. */
-enum firefox_stack { STACK_RUNNING, STACK_WAITING, STACK_IDLE, STACK_QUEUED, STACK_KIND_COUNT };
 
 enum { FIREFOX_NO_STACK = -1 };
 
@@ -51,23 +42,45 @@ struct firefox_tables {
     uint32_t *symbol_of_function; /* 1 + index into symbols, 0 without */
     uint32_t *symbols;            /* functions whose place in their library is known */
     uint32_t symbol_count;
-    uint32_t *stacks[STACK_KIND_COUNT]; /* by tree_node_index: 1 + the innermost entry; of waits 1 + index */
-    uint32_t stack_count;               /* entries; those of waits come after these */
-    struct firefox_wait {
-        arena_ref node;
-        uint32_t category; /* CATEGORY_IDLE, or CATEGORY_WAITS + enum wait_kind */
-    } * waits;
-    uint32_t wait_count;
-    size_t wait_bytes; /* that it has room for */
-    bool failed;       /* a wait found no memory */
+    struct meaning meaning;
+    struct firefox_paths paths;
+    uint32_t *stacks;           /* by tree_node_index: 1 + the innermost entry; 0 for a root */
+    uint32_t stack_count;       /* entries of nodes; those of states come after these */
+    struct intern_table states; /* struct firefox_state_stack: a node's stack, and a state's frame in it */
+    struct intern_table frames; /* struct firefox_frame */
+};
+
+struct firefox_state_stack {
+    arena_ref node;
+    uint32_t category;
+};
+
+/* A frame of a location, the innermost one being 0, with a category; or that of a state, without a location.
+ */
+struct firefox_frame {
+    uint32_t location; /* 1 + its index; 0 for a state's */
+    uint32_t inlined;
+    uint32_t category;
 };
 
 /* 0 or -ENOMEM; deinit in any case. */
 int firefox_tables_init(struct firefox_tables *tables, const struct profile *profile);
 void firefox_tables_deinit(struct firefox_tables *tables);
 
-/* The stack of a record; FIREFOX_NO_STACK at a root, and for a wait without memory. */
+/* The stack of a record; FIREFOX_NO_STACK at a root. */
 int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timeline_record *record);
+
+/* The innermost entry of a node; FIREFOX_NO_STACK of a root. */
+static inline int64_t firefox_stack_of(const struct firefox_tables *tables, arena_ref node)
+{
+    return (int64_t)tables->stacks[tree_node_index(node)] - 1;
+}
+
+/* Whether a table found no memory for all of it. */
+static inline bool firefox_tables_failed(const struct firefox_tables *tables)
+{
+    return tables->strings.failed || tables->files.failed || tables->states.failed || tables->frames.failed;
+}
 
 static inline const struct module *firefox_module_at(const struct firefox_tables *tables, arena_ref ref)
 {
@@ -86,9 +99,9 @@ static inline int64_t firefox_since_start(const struct profile *profile, uint64_
     return (int64_t)(monotonic_ns - profile->timeline->start_ns);
 }
 
-/* ---- enc_firefox_tables.c: a member of the profile's meta, one of the profile, and its `shared`. That one
- * has to be the last: it holds the strings and the stacks of waits. ---- */
-void firefox_write_categories(struct json *json);
+/* ---- enc_firefox_tables.c: a member of the profile, and its `shared`. That one has to be the last: it holds
+ * the strings and the stacks of states. Functions that stand for a category come after those of the profile,
+ * in the order of the categories. ---- */
 void firefox_write_libs(struct firefox_tables *tables, struct json *json);
 void firefox_write_shared(struct firefox_tables *tables, struct json *json);
 
@@ -107,13 +120,14 @@ static inline void firefox_index_or_null(struct json *json, uint32_t index_plus_
         json_null(json);
 }
 
-/* ---- firefox_stacks.c: two members of `shared`. ---- */
+/* ---- firefox_stacks.c: two members of `shared`, stacks first, as they number the frames. ---- */
 void firefox_write_frames(struct firefox_tables *tables, struct json *json);
 void firefox_write_stacks(struct firefox_tables *tables, struct json *json);
 
-/* ---- firefox_markers.c: a member of the profile's meta, and one of a thread. The process's markers are the
- * main thread's. ---- */
+/* ---- firefox_markers.c: a member of the profile's meta, and one of a thread, with its intervals. The
+ * process's markers are the main thread's. ---- */
 void firefox_write_marker_schemas(struct json *json);
-void firefox_write_markers(struct firefox_tables *tables, struct json *json, bool is_main);
+void firefox_write_markers(struct firefox_tables *tables, struct json *json,
+                           const struct interval_list *intervals, bool is_main);
 
 #endif

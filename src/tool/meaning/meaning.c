@@ -86,11 +86,6 @@ static enum wait_kind guess_wait(const struct profile *profile, const struct tre
     return guess.kind;
 }
 
-enum wait_kind meaning_guess_wait(const struct profile *profile, arena_ref node)
-{
-    return guess_wait(profile, profile->tree, node);
-}
-
 static enum wait_kind wait_of_pseudo(const struct location *location)
 {
     return location->pseudo == 1 + PSEUDO_STOPPED ? WAIT_STOPPED : WAIT_UNSEEN;
@@ -215,4 +210,11 @@ struct values meaning_shown(const struct meaning *meaning, const struct tree *tr
     if (meaning->nodes[tree_node_index(node)].wait == WAIT_IDLE)
         (void)tree_take_waited(&self);
     return self;
+}
+
+const char *meaning_function(const struct meaning *meaning, const struct profile *profile, arena_ref node)
+{
+    const struct symbols *symbols = profile->symbols;
+    uint32_t frame = meaning->nodes[tree_node_index(node)].frame;
+    return frame ? symbols->functions[symbols->frames[frame - 1].function].name : NULL;
 }

@@ -55,7 +55,7 @@ void meaning_deinit(struct meaning *meaning);
 /* A node's own values without the time in which it waits for work. */
 struct values meaning_shown(const struct meaning *meaning, const struct tree *tree, arena_ref node);
 
-/* What a node waits for by the C library's functions at its innermost frames, whoever is around them. */
-enum wait_kind meaning_guess_wait(const struct profile *profile, arena_ref node);
+/* The user's function of a node; NULL where there is none, as at a root. */
+const char *meaning_function(const struct meaning *meaning, const struct profile *profile, arena_ref node);
 
 #endif

@@ -302,9 +302,3 @@ bool wait_kind_is_for_work(enum wait_kind kind, bool is_outermost)
         return true;
     return is_outermost && (kind == WAIT_POLL || kind == WAIT_CONDITION);
 }
-
-bool wait_kind_is_idle(enum wait_kind kind)
-{
-    return kind == WAIT_CONDITION || kind == WAIT_SLEEP || kind == WAIT_POLL || kind == WAIT_EVENTS ||
-           kind == WAIT_SIGNAL || kind == WAIT_IDLE;
-}

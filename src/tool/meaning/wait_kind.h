@@ -50,7 +50,4 @@ bool wait_machine_of(const char *function, enum wait_kind *ret);
 /* Whether a wait of this kind is for work. is_outermost: the thread does little but wait there. */
 bool wait_kind_is_for_work(enum wait_kind kind, bool is_outermost);
 
-/* Whether a thread that waits like this for long has nothing to do, rather than being held up. */
-bool wait_kind_is_idle(enum wait_kind kind);
-
 #endif
