@@ -56,7 +56,7 @@ _wallprof_report_value() {
 
 _wallprof_export_value() {
     case $option in
-    -f | --format) _wallprof_words 'pprof callgrind folded html firefox store' ;;
+    -f | --format) _wallprof_words 'pprof callgrind folded html perfetto firefox store' ;;
     -o | --output) _wallprof_files ;;
     *) return 1 ;;
     esac
@@ -168,7 +168,7 @@ _wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log 
 _wallprof_run_value() {
     case $option in
     -o | --out | --tool | --store | :) _wallprof_files ;;
-    --format) _wallprof_list 'pprof callgrind folded html firefox store' ;;
+    --format) _wallprof_list 'pprof callgrind folded html perfetto firefox store' ;;
     *) _wallprof_run_values ;;
     esac
 }

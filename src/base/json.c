@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 32, NS_PER_MS_DIGITS = 6 };
+enum { NUMBER_BYTES = 32, NS_PER_MS_DIGITS = 6, NS_PER_US_DIGITS = 3 };
 
 void json_init(struct json *json, struct sink *sink)
 {
@@ -148,17 +148,30 @@ void json_null(struct json *json)
     put_number(json, "null");
 }
 
-void json_ms(struct json *json, int64_t value_ns)
+/* value / 10^digits, without zeros at the end. */
+static void put_fixed(struct json *json, int64_t value, int digits)
 {
     char text[NUMBER_BYTES];
-    uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
-    int length = snprintf(text, sizeof text, "%s%" PRIu64 ".%0*" PRIu64, value_ns < 0 ? "-" : "",
-                          magnitude / 1000000, NS_PER_MS_DIGITS, magnitude % 1000000);
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value, unit = 1;
+    for (int i = 0; i < digits; i++)
+        unit *= 10;
+    int length = snprintf(text, sizeof text, "%s%" PRIu64 ".%0*" PRIu64, value < 0 ? "-" : "",
+                          magnitude / unit, digits, magnitude % unit);
     while (text[length - 1] == '0')
         text[--length] = '\0';
     if (text[length - 1] == '.')
         text[length - 1] = '\0';
     put_number(json, text);
+}
+
+void json_ms(struct json *json, int64_t value_ns)
+{
+    put_fixed(json, value_ns, NS_PER_MS_DIGITS);
+}
+
+void json_us(struct json *json, int64_t value_ns)
+{
+    put_fixed(json, value_ns, NS_PER_US_DIGITS);
 }
 
 void json_digits(struct json *json, uint64_t value)

@@ -78,6 +78,9 @@ static inline void json_member_array(struct json *json, const char *key)
 /* Writes exact milliseconds: 1.5 for 1500000 ns. */
 void json_ms(struct json *json, int64_t value_ns);
 
+/* The same in microseconds: 1.5 for 1500 ns. */
+void json_us(struct json *json, int64_t value_ns);
+
 /* Writes the digits as a string, for readers that would round a number to a double. */
 void json_digits(struct json *json, uint64_t value);
 

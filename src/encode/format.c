@@ -20,6 +20,10 @@ static const struct format_entry formats[FORMAT_COUNT] = {
     [FORMAT_CALLGRIND] = {.word = "callgrind", .endings = {".callgrind"}, .beginning = "callgrind.out."},
     [FORMAT_FOLDED] = {.word = "folded", .endings = {".folded", ".collapsed"}},
     [FORMAT_HTML] = {.word = "html", .endings = {".html"}},
+    /* Before Firefox's, whose endings it has too. */
+    [FORMAT_PERFETTO] = {.word = "perfetto",
+                         .endings = {".perfetto.json.gz", ".perfetto.json"},
+                         .needs_timeline = true},
     [FORMAT_FIREFOX] = {.word = "firefox", .endings = {".json.gz", ".json"}, .needs_timeline = true},
     [FORMAT_STORE] = {.word = "store", .endings = {".store"}, .write = enc_store_write},
 };

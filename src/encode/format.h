@@ -15,6 +15,7 @@ enum file_format {
     FORMAT_CALLGRIND,
     FORMAT_FOLDED,
     FORMAT_HTML,
+    FORMAT_PERFETTO,
     FORMAT_FIREFOX,
     FORMAT_STORE,
     FORMAT_COUNT
@@ -31,7 +32,7 @@ bool format_is_said(const char *path, size_t length);
 bool format_is_unknown(const char *path);
 
 /* For messages: the ending of each format. */
-#define FORMAT_ENDINGS ".pb.gz, .callgrind, .folded, .html, .json.gz and .store"
+#define FORMAT_ENDINGS ".pb.gz, .callgrind, .folded, .html, .perfetto.json.gz, .json.gz and .store"
 
 /* The ending of such a file's name; and how much of a path comes before an ending that names a format. */
 const char *format_ending(enum file_format format);

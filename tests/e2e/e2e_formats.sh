@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 is_emulated && skip "the tool is for the machine it is built on"
 tool=$BUILD/wallprof
-endings="pb.gz callgrind folded html json.gz store"
+endings="pb.gz callgrind folded html perfetto.json.gz json.gz store"
 
 # Writes BASE.ENDING in all formats at once.
 record() { # BASE PROGRAM ARGUMENTS...

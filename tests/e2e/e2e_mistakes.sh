@@ -119,7 +119,7 @@ rm labels.pb.gz
 
 # ---- outputs ----
 
-known='.pb.gz, .callgrind, .folded, .html, .json.gz and .store are known'
+known='.pb.gz, .callgrind, .folded, .html, .perfetto.json.gz, .json.gz and .store are known'
 says 125 "--out x.svg: no format has this ending ($known)" run -o x.svg touch ran
 WALLPROF_OUT=x.svg says 125 "WALLPROF_OUT=x.svg: no format has this ending ($known)" run touch ran
 says 125 'the directory of nowhere/x.pb.gz: No such file or directory' run -o nowhere/x.pb.gz touch ran

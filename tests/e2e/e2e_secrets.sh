@@ -7,7 +7,7 @@ is_emulated && skip "the tool is for the machine it is built on"
 
 tool=$BUILD/wallprof
 outs=''
-for ending in pb.gz callgrind folded html json.gz store; do
+for ending in pb.gz callgrind folded html perfetto.json.gz json.gz store; do
     outs=$outs,$TMP/own/app.$ending
 done
 

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 is_emulated && skip "the tool is for the machine it is built on"
 
-endings="callgrind folded html json.gz"
+endings="callgrind folded html perfetto.json.gz json.gz"
 mkdir "$TMP/bin"
 ln -s "$BUILD/wallprof" "$TMP/bin/wallprof"
 export WALLPROF_HZ=500
@@ -34,7 +34,7 @@ is_there() { # FILE...
 
 symbols=$("${NM:-nm}" "$LIBRARY" | awk '{ print $3 }') || fail "nm"
 grep -qx enc_pprof_write <<<"$symbols" || fail "nm does not see what is in the library"
-for symbol in enc_callgrind_write enc_folded_write enc_html_write enc_firefox_write html_page_before json_begin_object; do
+for symbol in enc_callgrind_write enc_folded_write enc_html_write enc_firefox_write enc_perfetto_write html_page_before json_begin_object; do
     ! grep -qx "$symbol" <<<"$symbols" || complain "the library has $symbol in it"
 done
 grep -qai '<!doctype html>' "$BUILD/wallprof" || fail "a page would not be found"

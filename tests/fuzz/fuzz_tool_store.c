@@ -269,6 +269,8 @@ static void check_others(const struct recording *recording)
         return;
     FUZZ_ASSERT(write_as(FORMAT_FIREFOX, recording, &file) == 0);
     free(file.bytes);
+    FUZZ_ASSERT(write_as(FORMAT_PERFETTO, recording, &file) == 0);
+    free(file.bytes);
 }
 
 /* Written as a store and read it is the same store from then on. */

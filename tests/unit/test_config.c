@@ -575,7 +575,7 @@ static void there_may_be_several_outputs(void **state)
     assert_string_equal(fixture->config.more_outs[0], "/tmp/%p.svg");
     assert_said(fixture,
                 "WALLPROF_OUT: no format has the ending of /tmp/%p.svg (.pb.gz, .callgrind, .folded, .html, "
-                ".json.gz and .store are known); writing pprof");
+                ".perfetto.json.gz, .json.gz and .store are known); writing pprof");
 }
 
 static void the_log_may_go_to_a_file(void **state)

@@ -32,6 +32,9 @@ static void a_name_says_its_format(void **state)
         {"app.collapsed", FORMAT_FOLDED, SINK_PLAIN},
         {"app.json", FORMAT_FIREFOX, SINK_PLAIN},
         {"app.json.gz", FORMAT_FIREFOX, SINK_GZIP},
+        {"app.perfetto.json", FORMAT_PERFETTO, SINK_PLAIN},
+        {"app.perfetto.json.gz", FORMAT_PERFETTO, SINK_GZIP},
+        {"perfetto.json", FORMAT_FIREFOX, SINK_PLAIN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(format_of_name(cases[i].name), cases[i].format);
@@ -43,6 +46,7 @@ static void only_some_need_a_timeline(void **state)
 {
     assert_false(format_needs_timeline(FORMAT_PPROF));
     assert_true(format_needs_timeline(FORMAT_FIREFOX));
+    assert_true(format_needs_timeline(FORMAT_PERFETTO));
 }
 
 static void the_library_writes_two_of_them(void **state)

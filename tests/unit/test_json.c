@@ -82,7 +82,7 @@ static void numbers_are_exact(void **state)
     assert_written(fixture, "[0,18446744073709551615,\"18446744073709551615\",-1,-9223372036854775808]");
 }
 
-static void milliseconds_have_no_needless_digits(void **state)
+static void times_have_no_needless_digits(void **state)
 {
     static const int64_t values_ns[] = {
         0, 1, 1000000, 1500000, -1500000, 10000000, 123456789, -1, INT64_MAX, INT64_MIN,
@@ -91,9 +91,11 @@ static void milliseconds_have_no_needless_digits(void **state)
     json_begin_array(&fixture->json);
     for (size_t i = 0; i < COUNT(values_ns); i++)
         json_ms(&fixture->json, values_ns[i]);
+    json_us(&fixture->json, 1234567);
+    json_us(&fixture->json, -1500);
     json_end_array(&fixture->json);
     assert_written(fixture, "[0,0.000001,1,1.5,-1.5,10,123.456789,-0.000001,9223372036854.775807,"
-                            "-9223372036854.775808]");
+                            "-9223372036854.775808,1234.567,-1.5]");
 }
 
 struct text_case {
@@ -142,11 +144,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(commas_are_between_values_only),
-        TEST(numbers_are_exact),
-        TEST(milliseconds_have_no_needless_digits),
-        TEST(text_is_valid_wherever_it_stands),
-        TEST(keys_are_text_too),
+        TEST(commas_are_between_values_only),   TEST(numbers_are_exact), TEST(times_have_no_needless_digits),
+        TEST(text_is_valid_wherever_it_stands), TEST(keys_are_text_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

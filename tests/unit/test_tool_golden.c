@@ -39,6 +39,7 @@ static const char *const files[FORMAT_COUNT] = {
     [FORMAT_CALLGRIND] = DIRECTORY "small.callgrind",
     [FORMAT_FOLDED] = DIRECTORY "small.folded",
     [FORMAT_HTML] = DIRECTORY "small.html.json",
+    [FORMAT_PERFETTO] = DIRECTORY "small.perfetto.json",
     [FORMAT_FIREFOX] = DIRECTORY "small.firefox.json",
     [FORMAT_STORE] = DIRECTORY "small.store",
 };

@@ -182,13 +182,13 @@ static void what_cannot_be_written_is_refused(void **state)
     static const struct {
         const char *line, *said;
     } rows[] = {
-        {"-o x.svg app",
-         "--out x.svg: no format has this ending (.pb.gz, .callgrind, .folded, .html, .json.gz and .store "
-         "are known); use one of these"},
+        {"-o x.svg app", "--out x.svg: no format has this ending (.pb.gz, .callgrind, .folded, .html, "
+                         ".perfetto.json.gz, .json.gz and .store "
+                         "are known); use one of these"},
         {"-o nowhere/x.pb.gz app", "the directory of nowhere/x.pb.gz: No such file or directory; make it, "
                                    "or name another file with --out"},
         {"--format svg app",
-         "there is no format svg (pprof, callgrind, folded, html, firefox and store are)"},
+         "there is no format svg (pprof, callgrind, folded, html, perfetto, firefox and store are)"},
         {"-o a.html,b --format pprof app",
          "--format is for one --out; the endings of several say their formats"},
     };

@@ -152,7 +152,7 @@ static uint32_t category_of(const struct firefox_tables *tables, const struct ti
 int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timeline_record *record)
 {
     const struct firefox_state_stack state = {record->node, category_of(tables, record)};
-    if (!tree_node(tables->profile->tree, record->node)->parent)
+    if (firefox_stack_of(tables, record->node) == FIREFOX_NO_STACK)
         return FIREFOX_NO_STACK;
     if (record->state == TIMELINE_UNKNOWN || firefox_location_of(tables, record->node)->pseudo ||
         firefox_path_of(&tables->paths, record->node)->category == state.category)

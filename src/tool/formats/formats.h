@@ -18,5 +18,6 @@ int enc_callgrind_write(const struct profile *profile, struct sink *sink);
 int enc_firefox_write(const struct profile *profile, struct sink *sink);
 int enc_folded_write(const struct profile *profile, struct sink *sink);
 int enc_html_write(const struct profile *profile, struct sink *sink);
+int enc_perfetto_write(const struct profile *profile, struct sink *sink);
 
 #endif

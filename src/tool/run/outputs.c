@@ -36,9 +36,10 @@ static int apply_formats(const struct run_options *options, struct config *confi
     strcpy(formats, options->formats);
     for (char *word = strtok(formats, ","); word; word = strtok(NULL, ",")) {
         if (format_of_word(word, &format) < 0)
-            return refuse(refusal, RUN_FAILED,
-                          "there is no format %s (pprof, callgrind, folded, html, firefox and store are)",
-                          word);
+            return refuse(
+                refusal, RUN_FAILED,
+                "there is no format %s (pprof, callgrind, folded, html, perfetto, firefox and store are)",
+                word);
         used += (size_t)snprintf(outs + used, sizeof outs - used, "%s%.*s%s", used ? "," : "",
                                  (int)format_stem_length(stem), stem, format_ending(format));
         if (used >= sizeof outs)

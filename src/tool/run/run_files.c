@@ -65,6 +65,7 @@ static void say_file(const char *what, const char *path, FILE *stream)
         [FORMAT_CALLGRIND] = "look at it with: callgrind_annotate --inclusive=yes ",
         [FORMAT_FOLDED] = "load it at https://www.speedscope.app",
         [FORMAT_HTML] = "open it in a browser",
+        [FORMAT_PERFETTO] = "open it at https://ui.perfetto.dev",
         [FORMAT_FIREFOX] = "load it at https://profiler.firefox.com",
     };
     const char *text = how[format_of_name(output_file_name(path))];
