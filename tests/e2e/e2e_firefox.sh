@@ -109,6 +109,13 @@ WALLPROF_HZ=100 WALLPROF_FOLLOW=none profile_run "$TMP/python.json.gz" "$PYTHON"
 judge python --marker Fork --marker 'Library loaded=libbz2' --marker Wait=sleep --marker Wait=lock \
     --category 'Waiting: sleep' --category Running
 
+echo "== all processes of a run"
+# shellcheck disable=SC2016 # bash expands it
+"$BUILD/wallprof" run --hz 100 --merge -o "$TMP/family.json.gz" -o "$TMP/family.pb.gz" -- \
+    bash -c '"$1" -c "import time; time.sleep(0.4)" & sleep 0.5; wait' bash "$PYTHON" || fail "run --merge"
+"$BUILD/wallprof" top --json --idle "$TMP/family.pb.gz" >"$TMP/family.top" || fail "top"
+judge family --top "$TMP/family.top" --title 'bash and 2 more' --process bash --process sleep --marker Wait=sleep --marker Wait=child
+
 echo "== memory for a part of it: thinned, and still true in sum"
 cat >"$TMP/busy.c" <<'SOURCE'
 #include <pthread.h>

@@ -55,6 +55,24 @@ PROGRAM
 WALLPROF_HZ=100 WALLPROF_FOLLOW=none profile_run "$TMP/python.perfetto.json.gz,$TMP/python.store" "$PYTHON" "$TMP/program.py" || fail "python3"
 judge python --top "$BUILD/wallprof" "$TMP/python.store" --state running --state sleep --state lock
 
+echo "== all processes of a run in one file, and the same out of their stores"
+cat >"$TMP/family.sh" <<'PROGRAM'
+"$1" -c 'import time; time.sleep(0.4)' &
+"$1" -c 'import zlib
+for i in range(20): zlib.compress(b"abc" * 1000000)'
+wait
+PROGRAM
+"$BUILD/wallprof" run --hz 200 --merge -o "$TMP/family.perfetto.json.gz" -o "$TMP/family.pb.gz" -- bash "$TMP/family.sh" "$PYTHON" || fail "run --merge"
+judge family --top "$BUILD/wallprof" "$TMP/family.pb.gz" --process "bash $TMP/family.sh" --process "$(basename "$(readlink -f "$PYTHON")")" --state running \
+    --state sleep --state child
+mkdir "$TMP/stores"
+(cd "$TMP/stores" && WALLPROF_TIMELINE=1 WALLPROF_HZ=200 WALLPROF_OUT='%n.%p.store' \
+    LD_PRELOAD=$LIBRARY bash "$TMP/family.sh" "$PYTHON") || fail "stores"
+"$BUILD/wallprof" merge "$TMP/stores" -o "$TMP/merged.perfetto.json.gz" -o "$TMP/merged.pb.gz" || fail "merge"
+judge merged --top "$BUILD/wallprof" "$TMP/merged.pb.gz" --process "bash $TMP/family.sh" --state running --state sleep --state child
+"$BUILD/wallprof" merge --labels name "$TMP/stores" -o "$TMP/none.perfetto.json" 2>"$TMP/none.err" && complain "threads by name have times"
+grep -q 'if every recording has one and --labels is id' "$TMP/none.err" || complain "it says only: $(cat "$TMP/none.err")"
+
 echo "== memory for a part of it: thinned, and still true in sum"
 WALLPROF_HZ=2000 WALLPROF_OVERHEAD=off WALLPROF_TIMELINE_MEM=1M profile_run "$TMP/full.perfetto.json.gz,$TMP/full.store" \
     "$PYTHON" -c 'import zlib

@@ -63,7 +63,7 @@ for ending in $endings; do
     [ ! -e "$asked.$ending" ] || fail "x.$ending was written without the tool"
     cmp "$TMP/given.store" "$asked.$ending.store" || fail "x.$ending.store is not what the tool was given"
 done
-run_commands 4
+run_commands 5
 for ending in $endings; do
     cmp "$TMP/tool.$ending" "$asked.$ending" || fail "x.$ending is not what the tool had written"
 done

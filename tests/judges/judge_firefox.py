@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares a Firefox profile with its own numbers, with what the released reader made of it, and with the truth.
 
-    judge_firefox.py FILE READ [--truth REPORT] [--same-as PPROF] [--top JSON] [--thinned] [--title NAME]
+    judge_firefox.py FILE READ [--truth REPORT] [--same-as PPROF] [--top JSON] [--thinned] [--title NAME] [--process NAME]
                      [--marker NAME[=PART]] [--category NAME]
     judge_firefox.py --pprof FILE
 
@@ -241,6 +241,7 @@ def main():
     parser.add_argument("--same-as")
     parser.add_argument("--top")
     parser.add_argument("--title")
+    parser.add_argument("--process", action="append", default=[])
     parser.add_argument("--thinned", action="store_true")
     parser.add_argument("--marker", action="append", default=[])
     parser.add_argument("--category", action="append", default=[])
@@ -260,6 +261,8 @@ def main():
         check_truth(profile, options.truth)
     if options.title:
         expect(profile["meta"]["product"] == options.title, f"it is called {profile['meta']['product']}")
+    missing = set(options.process) - {thread["processName"] for thread in profile["threads"]}
+    expect(not missing, f"no processes {missing}")
     if options.top:
         check_top(profile, options.top)
     if options.same_as:

@@ -60,7 +60,7 @@ static void threads_have_names_and_an_order(void **state)
         text, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":11,\"tid\":12,\"args\":{\"name\":\"worker\"}}");
     assert_has(
         text,
-        "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":11,\"tid\":13,\"args\":{\"sort_index\":3}}");
+        "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":11,\"tid\":13,\"args\":{\"sort_index\":2}}");
 }
 
 /* The worker's life is in no record, so it lies as its tree has it: 30 + 1 ms on a CPU and 9 ms of a wait.
@@ -68,15 +68,15 @@ static void threads_have_names_and_an_order(void **state)
 static void states_are_complete_events(void **state)
 {
     const char *text = written(*state);
-    assert_has(
-        text, "{\"ph\":\"X\",\"name\":\"running\",\"cat\":\"running\",\"pid\":11,\"tid\":12,\"ts\":10000,"
-              "\"dur\":1000,\"args\":{\"function\":\"helper\",\"stack\":\"run;fact;helper\"}}");
+    assert_has(text,
+               "{\"ph\":\"X\",\"name\":\"running\",\"cat\":\"running\",\"pid\":11,\"tid\":12,\"ts\":10000,"
+               "\"dur\":1000,\"args\":{\"function\":\"helper\",\"stack\":\"run;fact;helper\"}}");
     assert_has(text,
                "{\"ph\":\"X\",\"name\":\"other\",\"cat\":\"blocked\",\"pid\":11,\"tid\":12,\"ts\":11000,"
                "\"dur\":9000,\"args\":{\"function\":\"helper\",\"stack\":\"run;fact;helper\"}}");
-    assert_has(
-        text, "{\"ph\":\"X\",\"name\":\"running\",\"cat\":\"running\",\"pid\":11,\"tid\":12,\"ts\":20000,"
-              "\"dur\":30000.125,\"args\":{\"function\":\"fact\",\"stack\":\"run;fact;fact;fact\"}}");
+    assert_has(text,
+               "{\"ph\":\"X\",\"name\":\"running\",\"cat\":\"running\",\"pid\":11,\"tid\":12,\"ts\":20000,"
+               "\"dur\":30000.125,\"args\":{\"function\":\"fact\",\"stack\":\"run;fact;fact;fact\"}}");
 }
 
 static void who_waits_for_a_cpu_is_runnable(void **state)
@@ -95,9 +95,9 @@ static void a_number_that_is_anothers_is_made_up(void **state)
     struct thread_record *third =
         arena_at(&fixture->small.arena, fixture->small.thread_of_number[SMALL_THREADS]);
     third->tid = 12;
-    assert_has(written(fixture), "\"pid\":11,\"tid\":4194307,\"args\":{\"sort_index\":3}}");
+    assert_has(written(fixture), "\"pid\":11,\"tid\":4194307,\"args\":{\"sort_index\":2}}");
     third->tid = 0;
-    assert_has(written(fixture), "\"pid\":11,\"tid\":4194307,\"args\":{\"sort_index\":3}}");
+    assert_has(written(fixture), "\"pid\":11,\"tid\":4194307,\"args\":{\"sort_index\":2}}");
 }
 
 static void long_stacks_have_room(void **state)

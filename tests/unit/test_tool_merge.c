@@ -577,6 +577,75 @@ static void a_process_is_named_by_its_title_or_its_source(void **state)
     assert_title("app", "", "", "");
 }
 
+/* ---- timelines ---- */
+
+/* Of a recording that began so much later than the small one. */
+static void add_timed(struct fixture *fixture, int32_t pid, uint64_t later_ns)
+{
+    const uint64_t start_utc_ns = fixture->small.profile.start_utc_ns;
+    fixture->small.profile.timeline = &fixture->small.timeline;
+    fixture->small.profile.start_utc_ns = start_utc_ns + later_ns;
+    add_store(fixture, pid);
+    fixture->small.profile.start_utc_ns = start_utc_ns;
+}
+
+/* Two processes: their records lie on the system's clock, in the order of time, at their own threads' nodes.
+ */
+static void times_are_of_one_clock(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct small_profile *small = &fixture->small;
+    merge_keep_timeline(fixture->merge, FORMAT_PERFETTO);
+    add_timed(fixture, 100, 5000);
+    add_timed(fixture, 200, 0);
+    finish(fixture);
+    const struct profile *merged = &fixture->merged->profile;
+    const struct timeline *timeline = merged->timeline;
+    assert_non_null(timeline);
+    assert_int_equal(timeline->start_ns, merged->start_utc_ns);
+    assert_int_equal(timeline->start_ns, small->profile.start_utc_ns);
+    assert_int_equal(timeline->count, 2 * small->timeline.count);
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct timeline_record *record = &timeline->records[i], *from = &small->records[i / 2];
+        const struct thread_record *thread = profile_thread(merged, record->thread);
+        const struct process_record *process = profile_process(merged, thread);
+        const uint64_t later_ns = process->pid == 100 ? 5000 : 0;
+        assert_int_equal(process->pid, i % 2 ? 100 : 200);
+        assert_int_equal(thread->tid, profile_thread(&small->profile, from->thread)->tid);
+        assert_int_equal(record->first_ns - timeline->start_ns,
+                         from->first_ns - small->timeline.start_ns + later_ns);
+        assert_int_equal(record->wall_ns, from->wall_ns);
+        assert_int_equal(tree_wall_ns(&tree_node(merged->tree, record->node)->self),
+                         tree_wall_ns(&tree_node(&small->tree, from->node)->self));
+        assert_int_equal(thread->start_ns - timeline->start_ns,
+                         profile_thread(&small->profile, from->thread)->start_ns - small->timeline.start_ns +
+                             later_ns);
+    }
+}
+
+/* Nobody could tell threads from each other that are one by their labels; and what is not wanted costs
+ * memory.
+ */
+static void a_timeline_is_kept_where_it_makes_sense(void **state)
+{
+    struct fixture *fixture = *state;
+    add_timed(fixture, 100, 0);
+    finish(fixture);
+    assert_null(fixture->merged->profile.timeline);
+    begin_again(fixture, LABELS_NAME);
+    merge_keep_timeline(fixture->merge, FORMAT_FIREFOX);
+    add_timed(fixture, 100, 0);
+    finish(fixture);
+    assert_null(fixture->merged->profile.timeline);
+    begin_again(fixture, LABELS_ID);
+    merge_keep_timeline(fixture->merge, FORMAT_FIREFOX);
+    add_timed(fixture, 100, 0);
+    fixture->small.profile.timeline = NULL;
+    add_store(fixture, 200);
+    finish(fixture);
+    assert_null(fixture->merged->profile.timeline);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +667,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_would_overflow_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_makes_nothing, setup, teardown),
         cmocka_unit_test(a_process_is_named_by_its_title_or_its_source),
+        cmocka_unit_test_setup_teardown(times_are_of_one_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_timeline_is_kept_where_it_makes_sense, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,8 +188,10 @@ static void note_profile_paths(struct gathering *gathering, const struct left_st
         return;
     gathering->main = *store;
     gathering->main_path_count = store->is_own ? recording->profile_path_count : 0;
-    for (uint32_t i = 0; i < gathering->main_path_count; i++)
+    for (uint32_t i = 0; i < gathering->main_path_count; i++) {
         snprintf(gathering->main_paths[i], PATH_MAX, "%s", recording->profile_paths[i]);
+        merge_keep_timeline(gathering->merge, format_of_name(output_file_name(gathering->main_paths[i])));
+    }
 }
 
 static int add_one(struct gathering *gathering, const struct left_store *store)
@@ -215,12 +217,10 @@ static int add_one(struct gathering *gathering, const struct left_store *store)
 /* A store whose profile could not be written stays. */
 static void convert_store(struct gathering *gathering, const struct left_store *store)
 {
-    int failed = 0;
+    int failed = 1;
     if (!gathering->merges)
         failed = write_one(gathering, store);
-    else if (gathering->has_no_memory)
-        failed = 1;
-    else
+    else if (!gathering->has_no_memory)
         failed = add_one(gathering, store);
     gathering->failed |= failed;
     if (!failed && !gathering->merges)

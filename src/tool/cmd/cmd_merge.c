@@ -22,7 +22,8 @@ static const char help[] =
     "which process it is of. A directory stands for the recordings in it.\n"
     "\n"
     "  -o, --output OUT     a file to write, up to 16 of them; - is standard output\n"
-    "  -f, --format FORMAT  pprof, callgrind, folded or html; else by OUT's ending\n"
+    "  -f, --format FORMAT  pprof, callgrind, folded, html, perfetto or firefox; else by\n"
+    "                       OUT's ending\n"
     "  -T, --files-from LIST\n"
     "                       read FILEs from LIST, one a line; - is standard input\n"
     "  -l, --labels LABELS  id: tell processes and threads apart by name, pid, rank\n"
@@ -141,6 +142,8 @@ static int merge_files(const struct merge_request *request)
     struct merge *merge = merge_begin(request->labels);
     if (!merge)
         return command_fail("there is not enough memory to merge anything");
+    for (int i = 0; i < request->outputs.count; i++)
+        merge_keep_timeline(merge, request->outputs.formats[i]);
     for (uint32_t i = 0; may_go_on && i < request->inputs.count; i++) {
         may_go_on = add_file(merge, request->inputs.names[i], &status);
         may_go_on &= !(status && request->is_strict);

@@ -74,8 +74,6 @@ static int check_merge(const struct run *run, struct refusal *refusal)
         enum file_format format = format_of_name(output_file_name(config_out(&run->config, i)));
         if (format == FORMAT_STORE)
             return refuse(refusal, RUN_FAILED, "--merge: a store is of one process");
-        if (format_needs_timeline(format))
-            return refuse(refusal, RUN_FAILED, "--merge: a Firefox profile is of one process");
     }
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "encode/version.h"
 #include "firefox_tables.h"
 #include "formats.h"
+#include "thread_order.h"
 #include "base/sort.h"
 #include "profile/timeline_index.h"
 
@@ -29,6 +30,7 @@ struct firefox_writer {
     struct json json;
     struct firefox_tables tables;
     struct intervals intervals; /* its index is the timeline's */
+    struct thread_order order;
 };
 
 static void write_ms(struct firefox_writer *writer, const char *key, uint64_t ns)
@@ -119,45 +121,29 @@ static void write_samples(struct firefox_writer *writer, const struct thread_rec
 
 /* ---- threads ---- */
 
-/* The first thread whose number is at least this one; NULL after the last. */
-static const struct thread_record *next_thread(const struct firefox_writer *writer, uint32_t number)
-{
-    for (; number <= writer->profile->thread_count; number++) {
-        const struct thread_record *thread = profile_thread(writer->profile, number);
-        if (thread)
-            return thread;
-    }
-    return NULL;
-}
-
-/* The process is called by its title, or else by its first thread, which is the one that main runs in or that
- * was forked. */
-static void write_process(struct firefox_writer *writer)
+static void write_process(struct firefox_writer *writer, uint32_t i)
 {
     struct json *json = &writer->json;
     char pid[16], name[THREAD_NAME_BYTES + 1];
-    const struct thread_record *first = next_thread(writer, 1);
-    snprintf(pid, sizeof(pid), "%d", first->tid);
-    profile_thread_name(first, name);
+    snprintf(pid, sizeof(pid), "%" PRIu32, thread_order_pid(&writer->order, i));
     json_member_string(json, "processType", "default");
     json_member_uint(json, "processStartupTime", 0);
     json_key(json, "processShutdownTime");
     json_null(json);
-    const struct process_record *process = profile_process(writer->profile, NULL);
-    bool has_title = process && process->title && *process->title;
-    json_member_string(json, "processName", has_title ? process->title : name);
+    json_member_string(json, "processName", thread_order_process_name(&writer->order, i, name));
     json_member_string(json, "pid", pid);
 }
 
-static void write_thread(struct firefox_writer *writer, const struct thread_record *thread)
+static void write_thread(struct firefox_writer *writer, uint32_t i)
 {
     struct json *json = &writer->json;
+    const struct thread_record *thread = writer->order.threads[i];
     char name[THREAD_NAME_BYTES + 1];
-    bool is_main = thread == next_thread(writer, 1);
+    bool is_main = thread_order_is_first(&writer->order, i);
     profile_thread_name(thread, name);
     json_begin_object(json);
     json_member_string(json, "name", name);
-    write_process(writer);
+    write_process(writer, i);
     json_member_uint(json, "tid", (uint64_t)thread->tid);
     json_key(json, "isMainThread");
     json_bool(json, is_main);
@@ -173,19 +159,18 @@ static void write_thread(struct firefox_writer *writer, const struct thread_reco
     json_member_array(json, "pausedRanges");
     json_end_array(json);
     write_samples(writer, thread);
-    firefox_write_markers(&writer->tables, json, &writer->intervals.list, is_main);
+    firefox_write_markers(&writer->tables, json, &writer->intervals.list, i == 0);
     json_end_object(json);
     json_newline(json);
 }
 
 static int write_threads(struct firefox_writer *writer)
 {
-    const struct thread_record *thread = next_thread(writer, 1);
     int status = 0;
     json_member_array(&writer->json, "threads");
-    for (; thread && status == 0; thread = next_thread(writer, thread->number + 1)) {
-        status = intervals_make(&writer->intervals, thread);
-        write_thread(writer, thread);
+    for (uint32_t i = 0; i < writer->order.count && status == 0; i++) {
+        status = intervals_make(&writer->intervals, writer->order.threads[i]);
+        write_thread(writer, i);
     }
     json_end_array(&writer->json);
     return status;
@@ -245,16 +230,14 @@ static uint64_t cpu_of(const struct firefox_writer *writer, uint32_t thread)
 static int write_visible_threads(struct firefox_writer *writer)
 {
     struct json *json = &writer->json;
-    uint32_t count = 0;
-    size_t bytes = sizeof(struct visible) * ((size_t)writer->profile->thread_count + 1);
+    const uint32_t count = writer->order.count;
+    size_t bytes = sizeof(struct visible) * ((size_t)count + 1);
     struct visible *threads = scratch_alloc(bytes);
     if (!threads)
         return -ENOMEM;
-    for (const struct thread_record *thread = next_thread(writer, 1); thread;
-         thread = next_thread(writer, thread->number + 1)) {
-        threads[count] = (struct visible){count ? cpu_of(writer, thread->number) : UINT64_MAX, count};
-        count++;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        threads[i] =
+            (struct visible){i > 0 ? cpu_of(writer, writer->order.threads[i]->number) : UINT64_MAX, i};
     sort_records(threads, count, sizeof(*threads), compare_visible);
     json_member_array(json, "initialVisibleThreads");
     for (uint32_t i = 0; i < count && i < VISIBLE_MAX; i++)
@@ -274,11 +257,26 @@ static void write_units(struct firefox_writer *writer)
     json_end_object(json);
 }
 
-/* Readers take the product's name for the title. */
-static const char *program_name(const struct profile *profile)
+/* Readers take the product's name for the title. Of several processes it is that of the first one. */
+static void write_title(struct firefox_writer *writer)
 {
+    const struct profile *profile = writer->profile;
+    char title[256];
     const char *name = profile->process_count > 0 ? profile->processes[0].name : "";
-    return *name ? name : "wallprof";
+    snprintf(title, sizeof title, profile->process_count > 1 ? "%.200s and %" PRIu32 " more" : "%.200s",
+             *name ? name : "wallprof", profile->process_count - 1);
+    json_member_string(&writer->json, "product", title);
+}
+
+/* When the last thread has ended. The recordings of a merged profile may cover less than the time up to then.
+ */
+static uint64_t last_end_ns(const struct firefox_writer *writer)
+{
+    const uint64_t start_ns = writer->profile->timeline->start_ns;
+    uint64_t end_ns = start_ns + writer->profile->duration_ns;
+    for (uint32_t i = 0; writer->profile->is_merged && i < writer->order.count; i++)
+        end_ns = writer->order.threads[i]->end_ns > end_ns ? writer->order.threads[i]->end_ns : end_ns;
+    return end_ns - start_ns;
 }
 
 static int write_meta(struct firefox_writer *writer)
@@ -288,15 +286,15 @@ static int write_meta(struct firefox_writer *writer)
     json_member_object(json, "meta");
     json_member_uint(json, "version", GECKO_VERSION);
     json_member_uint(json, "preprocessedProfileVersion", PROCESSED_VERSION);
-    json_member_string(json, "product", program_name(profile));
+    write_title(writer);
     json_member_string(json, "importedFrom", "wallprof " WALLPROF_VERSION);
     json_member_string(json, "arguments", profile->command);
     write_ms(writer, "interval", profile->period_ns);
     write_ms(writer, "startTime", profile->start_utc_ns);
-    json_member_uint(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", profile->timeline->start_ns);
+    if (!profile->is_merged) /* else the timeline has the system's clock */
+        json_member_uint(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", profile->timeline->start_ns);
     json_member_uint(json, "profilingStartTime", 0);
-    write_ms(writer, "profilingEndTime",
-             profile->duration_ns + 1); /* else readers leave out what ends then */
+    write_ms(writer, "profilingEndTime", last_end_ns(writer) + 1); /* else readers leave out what ends then */
     json_member_uint(json, "processType", 0);
     json_member_uint(json, "stackwalk", 1);
     json_member_string(json, "platform", "X11"); /* what readers take for Unix */
@@ -338,7 +336,10 @@ int enc_firefox_write(const struct profile *profile, struct sink *sink)
     if (status == 0)
         status = intervals_init(&writer.intervals, profile, &writer.tables.meaning);
     if (status == 0)
+        status = thread_order_init(&writer.order, profile);
+    if (status == 0)
         status = write_all(&writer);
+    thread_order_deinit(&writer.order);
     intervals_deinit(&writer.intervals);
     firefox_tables_deinit(&writer.tables);
     return status;

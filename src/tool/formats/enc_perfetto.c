@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "encode/profile_notes.h"
 #include "formats.h"
-#include "profile/timeline_index.h"
+#include "thread_order.h"
 #include "tool/meaning/intervals.h"
 
 #include <errno.h>
@@ -30,6 +30,7 @@ struct perfetto_writer {
     struct json json;
     struct meaning meaning;
     struct intervals intervals;
+    struct thread_order order;
     struct intern_table processes, threads; /* by id: their number among ours */
     uint32_t pid, tid;                      /* of the thread that is being written */
     char *stack;                            /* of an interval, as text */
@@ -57,16 +58,6 @@ static uint32_t id_of(struct intern_table *table, uint32_t pid, uint32_t kernels
     return id->number == 1 + number ? kernels : MADE_UP_ID + number;
 }
 
-static uint32_t pid_of(struct perfetto_writer *writer, const struct thread_record *thread)
-{
-    const struct process_record *process = profile_process(writer->profile, thread);
-    const struct thread_record *first = profile_thread(writer->profile, 1);
-    uint32_t pid = process && process->pid > 0                    ? (uint32_t)process->pid
-                   : writer->profile->process_count <= 1 && first ? (uint32_t)first->tid
-                                                                  : 0;
-    return id_of(&writer->processes, 0, pid, process ? thread->process : 0);
-}
-
 /* ---- names ---- */
 
 /* A metadata event: what a process or thread is called, or where it stands. */
@@ -88,29 +79,23 @@ static void end_event(struct perfetto_writer *writer)
     json_newline(&writer->json);
 }
 
-/* The process is called by its title, or else by its program, or by its first thread. */
-static void write_process_name(struct perfetto_writer *writer, const struct thread_record *thread)
+static void write_process_name(struct perfetto_writer *writer, uint32_t i)
 {
-    const struct process_record *process = profile_process(writer->profile, thread);
     char name[THREAD_NAME_BYTES + 1];
-    profile_thread_name(thread, name);
     begin_metadata(writer, "process_name");
-    json_member_string(&writer->json, "name",
-                       process && process->title && *process->title ? process->title
-                       : process && *process->name                  ? process->name
-                                                                    : name);
+    json_member_string(&writer->json, "name", thread_order_process_name(&writer->order, i, name));
     end_event(writer);
 }
 
-static void write_thread_names(struct perfetto_writer *writer, const struct thread_record *thread)
+static void write_thread_names(struct perfetto_writer *writer, uint32_t i)
 {
     char name[THREAD_NAME_BYTES + 1];
-    profile_thread_name(thread, name);
+    profile_thread_name(writer->order.threads[i], name);
     begin_metadata(writer, "thread_name");
     json_member_string(&writer->json, "name", name);
     end_event(writer);
     begin_metadata(writer, "thread_sort_index");
-    json_member_uint(&writer->json, "sort_index", thread->number);
+    json_member_uint(&writer->json, "sort_index", i);
     end_event(writer);
 }
 
@@ -210,17 +195,17 @@ static void write_interval(struct perfetto_writer *writer, const struct interval
     end_event(writer);
 }
 
-static int write_thread(struct perfetto_writer *writer, const struct thread_record *thread)
+static int write_thread(struct perfetto_writer *writer, uint32_t i)
 {
+    const struct thread_record *thread = writer->order.threads[i];
     int status = intervals_make(&writer->intervals, thread);
-    const uint32_t pid_before = writer->pid;
-    writer->pid = pid_of(writer, thread);
+    writer->pid = id_of(&writer->processes, 0, thread_order_pid(&writer->order, i), thread->process);
     writer->tid = id_of(&writer->threads, writer->pid, (uint32_t)thread->tid, thread->number);
-    if (writer->pid != pid_before)
-        write_process_name(writer, thread);
-    write_thread_names(writer, thread);
-    for (uint32_t i = 0; i < writer->intervals.list.count; i++)
-        write_interval(writer, &writer->intervals.list.all[i]);
+    if (thread_order_is_first(&writer->order, i))
+        write_process_name(writer, i);
+    write_thread_names(writer, i);
+    for (uint32_t j = 0; j < writer->intervals.list.count; j++)
+        write_interval(writer, &writer->intervals.list.all[j]);
     return writer->failed || writer->threads.failed || writer->processes.failed ? -ENOMEM : status;
 }
 
@@ -248,11 +233,8 @@ static int write_all(struct perfetto_writer *writer)
     json_end_object(json);
     json_member_array(json, "traceEvents");
     json_newline(json);
-    for (uint32_t number = 1; number <= writer->profile->thread_count && status == 0; number++) {
-        const struct thread_record *thread = profile_thread(writer->profile, number);
-        if (thread)
-            status = write_thread(writer, thread);
-    }
+    for (uint32_t i = 0; i < writer->order.count && status == 0; i++)
+        status = write_thread(writer, i);
     json_end_array(json);
     json_end_object(json);
     return status;
@@ -266,6 +248,8 @@ static int init(struct perfetto_writer *writer)
     int status = meaning_init(&writer->meaning, writer->profile);
     if (status == 0)
         status = intervals_init(&writer->intervals, writer->profile, &writer->meaning);
+    if (status == 0)
+        status = thread_order_init(&writer->order, writer->profile);
     return processes < 0 || threads < 0 ? -ENOMEM : status;
 }
 
@@ -278,6 +262,7 @@ int enc_perfetto_write(const struct profile *profile, struct sink *sink)
     int status = init(&writer);
     if (status == 0)
         status = write_all(&writer);
+    thread_order_deinit(&writer.order);
     intervals_deinit(&writer.intervals);
     meaning_deinit(&writer.meaning);
     intern_table_deinit(&writer.processes);

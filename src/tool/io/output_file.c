@@ -91,8 +91,9 @@ int output_file_write(const char *path, enum file_format format, const struct pr
         return command_fail("%s: %s files say when something happened, and what is to be written has no "
                             "timeline; %s",
                             path, format_word(format),
-                            profile->is_merged ? "merging keeps none: export each store by itself"
-                                               : "record a store with WALLPROF_TIMELINE=1");
+                            profile->is_merged
+                                ? "merging keeps one if every recording has one and --labels is id"
+                                : "record a store with WALLPROF_TIMELINE=1");
     if (format == FORMAT_STORE && profile->is_merged)
         return command_fail("%s: a store is of one process, and what is to be written of several", path);
     if (strcmp(path, "-") == 0) {

@@ -8,6 +8,8 @@
 #include "merge_locations.h"
 #include "merge_notes.h"
 #include "merge_span.h"
+#include "merge_sums.h"
+#include "merge_timeline.h"
 #include "tool/debug/names.h"
 
 #include <errno.h>
@@ -54,6 +56,7 @@ struct merge {
     struct values total;
     uint64_t start_utc_ns;
     struct merge_span span;
+    struct merge_timeline timeline;
 };
 
 /* ---- beginning and end ---- */
@@ -110,8 +113,15 @@ void merge_release(struct merge *merge)
     intern_table_deinit(&merge->processes);
     intern_table_deinit(&merge->threads);
     merge_span_deinit(&merge->span);
+    merge_timeline_deinit(&merge->timeline);
     free(merge->process_list);
     free(merge);
+}
+
+void merge_keep_timeline(struct merge *merge, enum file_format format)
+{
+    if (format_needs_timeline(format) && merge->labels == LABELS_ID) /* else threads that overlap are one */
+        merge->timeline.is_wanted = true;
 }
 
 void merge_leave_out(struct merge *merge, const char *path, const char *reason)
@@ -191,16 +201,16 @@ static arena_ref add_thread(struct merge *merge, const struct merge_thread_key *
     return ref;
 }
 
-/* The root in the merged tree of the threads with these labels; 0 without memory. */
-static arena_ref root_of(struct merge *merge, const struct merge_thread_key *key)
+/* The merged thread of the threads with these labels; NULL without memory. */
+static struct thread_record *thread_of(struct merge *merge, const struct merge_thread_key *key)
 {
     uint32_t index = intern_table_intern(&merge->threads, key);
     struct merged_thread *thread = intern_table_at(&merge->threads, index);
     if (!thread->record)
         thread->record = add_thread(merge, key, index + 1);
     if (!thread->record || merge->threads.failed)
-        return 0;
-    return ((struct thread_record *)arena_at(&merge->recording.arena, thread->record))->root;
+        return NULL;
+    return arena_at(&merge->recording.arena, thread->record);
 }
 
 /* ---- trees ---- */
@@ -219,21 +229,24 @@ static bool move_root_values(struct tree *tree, arena_ref root)
     return true;
 }
 
-static int add_trees(struct merge *merge, const struct profile *profile, const arena_ref *location_of,
-                     const uint32_t *processes)
+static int add_trees(struct merge *merge, const struct merge_timeline_part *part,
+                     const arena_ref *location_of, const uint32_t *processes)
 {
+    const struct profile *profile = part->profile;
     struct tree *into = &merge->recording.tree;
     const struct tree *from = profile->tree;
-    const struct tree_merging merging = {.from = from, .into = into, .location_of = location_of};
+    const struct tree_merging merging = {
+        .from = from, .into = into, .location_of = location_of, .node_of = part->node_of};
     for (arena_ref root = from->newest_root; root; root = tree_node(from, root)->next_sibling) {
         const struct tree_node *node = tree_node(from, root);
+        const struct thread_record *thread = profile_thread(profile, node->thread);
         if (!node->first_child && !tree_has_weight(&node->self))
             continue;
-        const struct merge_thread_key key =
-            key_of(merge, profile, profile_thread(profile, node->thread), processes);
-        arena_ref into_root = root_of(merge, &key);
-        if (!into_root || tree_merge(&merging, root, into_root) < 0 || !move_root_values(into, into_root))
+        const struct merge_thread_key key = key_of(merge, profile, thread, processes);
+        struct thread_record *merged = thread_of(merge, &key);
+        if (!merged || tree_merge(&merging, root, merged->root) < 0 || !move_root_values(into, merged->root))
             return -ENOMEM;
+        merge_timeline_add_thread(part, node->thread, merged);
     }
     into->overflows += from->overflows;
     return 0;
@@ -241,43 +254,15 @@ static int add_trees(struct merge *merge, const struct profile *profile, const a
 
 /* ---- sums ---- */
 
-static struct values total_of(const struct tree *tree)
-{
-    struct values total = {0};
-    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        for (arena_ref node = root; node; node = tree_next(tree, root, node))
-            tree_add_values(&total, &tree_node(tree, node)->self);
-    }
-    return total;
-}
-
 static bool add_total(struct merge *merge, const struct tree *tree)
 {
-    struct values total = total_of(tree);
+    struct values total = merge_sums_of(tree);
     tree_add_values(&total, &merge->total);
     if (total.samples > TOTAL_MAX || total.cpu_ns > TOTAL_MAX || total.rundelay_ns > TOTAL_MAX ||
         total.blocked_ns > TOTAL_MAX)
         return false;
     merge->total = total;
     return true;
-}
-
-static void add_counters(struct counters *to, const struct counters *from)
-{
-    to->ticks += from->ticks;
-    to->late_ticks += from->late_ticks;
-    to->stopped_ns += from->stopped_ns;
-    to->unobserved_ns += from->unobserved_ns;
-    to->samples += from->samples;
-    to->unchanged += from->unchanged;
-    to->walked += from->walked;
-    to->replies += from->replies;
-    to->missing_replies += from->missing_replies;
-    to->truncated += from->truncated;
-    to->full_walks += from->full_walks;
-    to->stray += from->stray;
-    to->sampler_cpu_ns += from->sampler_cpu_ns;
-    to->handler_cpu_ns += from->handler_cpu_ns;
 }
 
 /* The header has the most labels of all, and the first beginning. */
@@ -294,12 +279,13 @@ static void add_header(struct merge *merge, const struct profile *from)
         to->threads_per_tick = from->threads_per_tick;
     if (from->start_utc_ns < merge->start_utc_ns)
         merge->start_utc_ns = from->start_utc_ns;
-    add_counters(&to->counters, &from->counters);
+    merge_sums_add_counters(&to->counters, &from->counters);
     to->has_rundelay |= from->has_rundelay;
 }
 
 int merge_add(struct merge *merge, struct recording *recording)
 {
+    struct merge_timeline_part part = {.profile = &recording->profile};
     const struct profile *profile = &recording->profile;
     if (!add_total(merge, &recording->tree))
         return recording_refuse(recording, -ERANGE, "with it, times are longer than anything can last");
@@ -309,7 +295,12 @@ int merge_add(struct merge *merge, struct recording *recording)
     if (status == 0)
         status = merge_locations_add(&merge->locations, recording, location_of);
     if (status == 0)
-        status = add_trees(merge, profile, location_of, processes);
+        status = merge_timeline_begin(&merge->timeline, profile, &part);
+    if (status == 0)
+        status = add_trees(merge, &part, location_of, processes);
+    if (status == 0)
+        status = merge_timeline_add(&merge->timeline, &part);
+    merge_timeline_end(&part);
     if (status == 0 && !merge_span_add(&merge->span, profile->start_utc_ns, profile->duration_ns))
         status = -ENOMEM;
     free(location_of);
@@ -385,6 +376,7 @@ int merge_finish(struct merge *merge, struct recording **ret)
     profile->is_merged = true;
     profile->start_utc_ns = merge->start_utc_ns;
     profile->duration_ns = merge_span_covered_ns(&merge->span);
+    profile->timeline = merge_timeline_finish(&merge->timeline, merge->start_utc_ns);
     recording->merged_count = merge->recording_count;
     if (!make_processes(merge) || !make_threads(merge))
         return -ENOMEM;

@@ -4,13 +4,15 @@
  *
  * The result is a profile like any other; its samples say which process they are of. Sums are exact: each
  * process, thread and function keeps its values. Memory is in proportion to the result, which is distinct
- * stacks for distinct labels, and to the largest recording; not to the number of recordings.
+ * stacks for distinct labels, and to the largest recording; not to the number of recordings, unless a
+ * timeline is kept (merge_timeline.h).
  *
  * Called from: the commands. One thread.
  */
 #ifndef WALLPROF_MERGE_H
 #define WALLPROF_MERGE_H
 
+#include "encode/format.h"
 #include "tool/read/recording.h"
 
 struct merge;
@@ -20,6 +22,11 @@ struct merge;
  * names of processes and threads, LABELS_NONE neither. NULL without memory.
  */
 struct merge *merge_begin(enum label_policy labels);
+
+/* Before anything is added, of each format that the merged recording is to be written in. If one needs a
+ * timeline it has one, provided that each recording has one, and that threads are told apart by their numbers
+ * (LABELS_ID). */
+void merge_keep_timeline(struct merge *merge, enum file_format format);
 
 /*
  * Adds an open recording. The merge keeps no reference to it: the caller may close it. 0; or -errno with
