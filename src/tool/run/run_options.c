@@ -243,8 +243,8 @@ int run_options_print_help(bool is_whole)
          "Runs the program with the wallprof profiler preloaded. Its streams, signals and\n"
          "exit status pass through; then one line on stderr says where the profile is.\n");
     print_rows(false);
-    puts("  --format FORMAT,...  pprof, callgrind, folded, html, perfetto, firefox or store:\n"
-         "                       --out with the endings of these\n"
+    puts("  --format FORMAT,...  pprof, callgrind, folded, html, perfetto, firefox or\n"
+         "                       store: --out with the endings of these\n"
          "  --top                show at the end where the time went, on stderr\n"
          "  --merge              one profile of the program and all that it started\n"
          "  --quiet              do not say at the end where the profile is\n"
