@@ -22,7 +22,7 @@ static const struct marker_kind {
     struct marker_field fields[2]; /* without a key: none */
 } event_kinds[EVENT_KIND_COUNT] = {
     [EVENT_FORK] = {"Fork", NULL, {{"children", "Children", "integer"}}},
-    [EVENT_EXEC] = {"Exec", NULL, {{NULL}}},
+    [EVENT_EXEC] = {.name = "Exec"},
     [EVENT_LOADED] = {"Library loaded", NULL, {{"library", "Library", "file-path"}}},
     [EVENT_UNLOADED] = {"Library unloaded", NULL, {{"library", "Library", "file-path"}}},
     [EVENT_LATE] = {"Late ticks", NULL, {{"missed", "Ticks missed", "integer"}}},
