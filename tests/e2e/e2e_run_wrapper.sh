@@ -203,7 +203,7 @@ b' "$run" env >"$tmp/out" 2>"$tmp/err"
 }
 
 check_version() {
-    version=$(sed -n 's/^VERSION *:= *//p' "$here/../../Makefile")
+    version=$(sed -n 's/.*WALLPROF_VERSION "\(.*\)"/\1/p' "$here/../../src/encode/version.h")
     for words in "$here/../../scripts/wallprof-run" "$run" "$build/wallprof run" "$build/wallprof record"; do
         # shellcheck disable=SC2086 # words
         ok "--version of $words" [ "$($words --version)" = "wallprof-run $version" ]

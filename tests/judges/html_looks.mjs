@@ -1,6 +1,6 @@
 /* html_page.mjs: colours, themes, idle time, and how the page fits its window. */
 import {equal, check, totalsOf, share, plain, open, close, textOf, frame, press, stateOf, widthOf, search, tableIsOf,
-        checkAccess, noNumberIsLong, colourOf, colourIn, modules} from './html_browser.mjs';
+        checkAccess, noNumberIsLong, colourOf, colourIn, modules, browser, pages} from './html_browser.mjs';
 
 export async function thereAreTwoThemes() {
   const grounds = [];
@@ -120,6 +120,16 @@ export async function aNarrowWindowWillDo() {
   await page.setViewportSize({width: 700, height: 640});
   equal('width of all', await widthOf(page, 'all'), '100%');
   await close('small', page);
+}
+
+export async function anOldBrowserIsTold() {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.addInitScript(() => { delete window.DecompressionStream; });
+  await page.goto(`file://${pages}/small.html`);
+  await page.waitForSelector('#failure:not([hidden])');
+  check('an old browser is not named', (await page.textContent('#failure')).startsWith('This browser is too old for this page.'));
+  await context.close();
 }
 
 export async function itPrints() {

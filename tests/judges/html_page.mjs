@@ -327,7 +327,8 @@ for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, views.threadsCanBeTold, views.threadsAreGrouped, views.flamesAreUpsideDown,
                     views.callersStandBelowWhatTheyCall, views.aSandwichHasBothSides, views.namesStacksAndLinksAreCopied, views.framesCanBeHidden, views.stacksCanBeChosen, views.recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, looks.thereAreTwoThemes,
-                    looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.itPrints, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
+                    looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.itPrints,
+                    noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {
   await test().catch((error) => complain(`${test.name}: ${error.stack}`));
   console.log(`${failures ? '   ' : 'ok '} ${test.name}`);

@@ -229,5 +229,13 @@ async function start() {
   listen();
 }
 
-start();
+/* Without this the page would be empty, and say nothing. */
+function fail(error) {
+  const place = byId('failure');
+  place.hidden = false;
+  place.textContent = window.DecompressionStream ? `The data of this page cannot be read: ${error.message}`
+    : 'This browser is too old for this page. Chrome 80, Firefox 113 or Safari 16.4 can show it.';
+}
+
+start().catch(fail);
 })();
