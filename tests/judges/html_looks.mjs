@@ -1,6 +1,6 @@
 /* html_page.mjs: colours, themes, idle time, and how the page fits its window. */
 import {equal, check, totalsOf, share, plain, open, close, textOf, frame, press, stateOf, widthOf, search, tableIsOf,
-        checkAccess, noNumberIsLong, colourOf, colourIn, modules, browser, pages} from './html_browser.mjs';
+        checkAccess, noNumberIsLong, colourOf, colourIn, modules, browser, pages, WAIT_MS} from './html_browser.mjs';
 
 export async function thereAreTwoThemes() {
   const grounds = [];
@@ -124,6 +124,7 @@ export async function aNarrowWindowWillDo() {
 
 export async function anOldBrowserIsTold() {
   const context = await browser.newContext();
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   await page.addInitScript(() => { delete window.DecompressionStream; });
   await page.goto(`file://${pages}/small.html`);
