@@ -250,7 +250,7 @@ static void wrong_calls_are_answered(void **state)
     assert_answer(CALL("{\"name\":\"diff\",\"arguments\":{\"before\":\"a\"}}"),
                   RESULT("5",
                          "{\"content\":[{\"type\":\"text\",\"text\":\"'after' is missing: Path of the later "
-                         "recording\"}],\"isError\":true}"));
+                         "recording, or of a directory\"}],\"isError\":true}"));
 }
 
 static void an_answer_is_bounded(void **state)
