@@ -152,6 +152,14 @@ assert_equal "view of a page" "$(cat "$TMP/stdout")" "$TMP/page.html"
 XDG_RUNTIME_DIR='' TMPDIR=$TMP expect 0 view "$profile"
 page=$(cat "$TMP/stdout")
 [[ $page == "$TMP"/wallprof-*/a.html && -s $page ]] || complain "view left no page in \$TMPDIR: $page"
+expect 0 view --print -o "$TMP/both.html" "$profile" "$profile"
+for element in profile before; do
+    grep -q "<script type=\"application/json\" id=\"$element\">" "$TMP/both.html" || complain "a comparison has no $element"
+done
+XDG_RUNTIME_DIR='' TMPDIR=$TMP expect 1 view "$TMP/missing.pb.gz" "$profile"
+assert_equal "directories of pages" "$(find "$TMP" -maxdepth 1 -name 'wallprof-*' | wc -l)" 1
+expect 2 view "$profile" "$TMP/page.html"
+expect 2 view "$profile" "$profile" "$profile"
 cat >"$TMP/browser" <<END
 #!/bin/sh
 printf "%s" "\$1" >$TMP/opened

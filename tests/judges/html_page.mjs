@@ -9,6 +9,7 @@ import {MEASURES, TITLES, WAIT_MS, failures, complain, equal, check, readPprof, 
         plain, browser, open, close, textOf, frame, focused, nameFocused, press, stateOf, widthOf, says, search,
         tableIsOf, checkAccess, noNumberIsLong, milliseconds, pages} from './html_browser.mjs';
 import * as looks from './html_looks.mjs';
+import * as compare from './html_compare.mjs';
 import * as views from './html_views.mjs';
 
 async function totalsAreThoseOfTheProfile(name) {
@@ -327,7 +328,9 @@ for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNeste
                     views.callersStandBelowWhatTheyCall, views.aSandwichHasBothSides, views.namesStacksAndLinksAreCopied, views.framesCanBeHidden, views.stacksCanBeChosen, views.recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, looks.thereAreTwoThemes,
                     looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.itPrints,
-                    noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
+                    compare.whatIsTheSameIsOneFrame, compare.coloursSayWhatHasChanged, compare.eitherSideGivesTheWidths, compare.sharesAndWorkAreCompared,
+                    compare.theTableComparesExactly, compare.threadsAreComparedByName, compare.viewsAndFiltersCompare, compare.aLinkSaysTheComparison,
+                    compare.aComparisonIsForEverybody, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {
   await test().catch((error) => complain(`${test.name}: ${error.stack}`));
   console.log(`${failures ? '   ' : 'ok '} ${test.name}`);

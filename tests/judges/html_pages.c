@@ -4,8 +4,8 @@
  *
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
- * pool. family: two processes, with threads of some kinds. stacks: so many different stacks, 100,000 if
- * nothing is said.
+ * pool. family: two processes, with threads of some kinds. compared: two runs of one program, with a pprof
+ * file of each. stacks: so many different stacks, 100,000 if nothing is said.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
@@ -87,11 +87,13 @@ static void write_small(void)
     finish("small", &fake);
 }
 
+static const char hostile_name[] =
+    "</script><script>window.broken=1</script><img src=x onerror=window.broken=2>\"'&"
+    "\xe2\x80\xa8\xff";
+
 static void write_hostile(void)
 {
-    static const char name[] =
-        "</script><script>window.broken=1</script><img src=x onerror=window.broken=2>\"'&"
-        "\xe2\x80\xa8\xff";
+    const char *name = hostile_name;
     struct fake_profile fake;
     fake_profile_init(&fake, 1 << 20);
     arena_ref module = fake_profile_module(&fake, name);
@@ -259,6 +261,65 @@ static void write_family(void)
     finish("family", &fake);
 }
 
+/* Two builds of a program, in other directories and with other names of its file. Times in ms. */
+static const struct compared_function {
+    const char *name, *files[2];
+    uint64_t ms[2];
+} compared_functions[] = {{"parse", {"/build/1/parse.c", "/build/2/parse.c"}, {100, 200}},
+                          {"copy", {"/build/1/copy.c", "/build/2/copy.c"}, {160, 160}},
+                          {"init", {"/build/1/a.c", "/build/2/a.c"}, {30, 30}},
+                          {"init", {"/build/1/b.c", "/build/2/b.c"}, {10, 20}},
+                          {"new_way", {NULL, "/build/2/new.c"}, {0, 90}},
+                          {hostile_name, {"/build/1/old.c", NULL}, {100, 0}}};
+
+static void make_compared(struct fake_profile *fake, int side)
+{
+    static const struct process_record processes[2] = {{"app-1", 6001, PROCESS_NO_RANK, "", NULL},
+                                                       {"app-2", 7001, PROCESS_NO_RANK, "", NULL}};
+    static const char *const programs[2] = {"/build/1/app-1", "/build/2/app-2"};
+    const int32_t pid = processes[side].pid;
+    fake_profile_init(fake, 1 << 20);
+    arena_ref app = fake_profile_module(fake, programs[side]);
+    arena_ref library = fake_profile_module(fake, side ? "/lib64/libc.so.6" : "/usr/lib/libc.so.6");
+    arena_ref in_work = fake_profile_plain(fake, app, "work");
+    arena_ref in_sync = fake_profile_plain(fake, library, "fsync");
+    arena_ref root = fake_profile_thread(fake, pid, processes[side].name);
+    arena_ref top = fake_profile_node(fake, root, fake_profile_plain(fake, app, "main"));
+    for (size_t i = 0; i < sizeof compared_functions / sizeof *compared_functions; i++) {
+        const struct compared_function *function = &compared_functions[i];
+        uint32_t number = fake_profile_function(fake, function->name, function->files[side], 10);
+        struct symbol_frame frame = {number, 12 + (uint32_t)side};
+        if (function->ms[side])
+            weigh_wait(fake, top, fake_profile_location(fake, app, &frame, 1), function->ms[side] / 10,
+                       function->ms[side], 0);
+    }
+    for (int32_t i = 1; i <= 1 + side; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "worker-%d", i);
+        arena_ref worker = fake_profile_node(fake, fake_profile_thread(fake, pid + i, name), in_work);
+        weigh_wait(fake, worker, in_sync, 20, 0, side ? 250 : 400);
+    }
+    fake->profile.processes = &processes[side];
+    fake->profile.process_count = 1;
+    fake->profile.command = programs[side];
+}
+
+static void write_compared(void)
+{
+    static struct fake_profile sides[2];
+    int error;
+    for (int side = 0; side < 2; side++)
+        make_compared(&sides[side], side);
+    struct sink *sink = sink_create(AT_FDCWD, "compared.html", SINK_PLAIN, &error);
+    if (!sink || enc_html_write_comparison(&sides[0].profile, &sides[1].profile, sink) < 0 ||
+        sink_commit(sink) < 0) {
+        fputs("html_pages: compared.html cannot be written\n", stderr);
+        exit(1);
+    }
+    finish("compared-before", &sides[0]);
+    finish("compared-after", &sides[1]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || argc > 3 || chdir(argv[1]) < 0) {
@@ -272,6 +333,7 @@ int main(int argc, char **argv)
     write_deep();
     write_waits();
     write_family();
+    write_compared();
     write_stacks(argc > 2 ? (uint32_t)atol(argv[2]) : STACKS);
     return 0;
 }

@@ -20,10 +20,12 @@
 #include <unistd.h>
 
 static const char help[] = "usage: wallprof view [OPTIONS] FILE\n"
+                           "       wallprof view [OPTIONS] BEFORE AFTER\n"
                            "\n"
                            "Shows a recording's flame graph in a browser: $BROWSER, or the desktop's where\n"
                            "there is a display; and prints the path of the page. FILE is a store, a pprof\n"
-                           "file (.pb.gz), or such a page (.html).\n"
+                           "file (.pb.gz), or such a page (.html). Of two recordings the graph is AFTER's:\n"
+                           "red has more time than in BEFORE, blue less.\n"
                            "\n"
                            "  -o, --output OUT  write the page there. Default: in a new directory below\n"
                            "                    $XDG_RUNTIME_DIR, $TMPDIR or /tmp; it is not removed.\n"
@@ -33,6 +35,7 @@ static const char help[] = "usage: wallprof view [OPTIONS] FILE\n"
                            "                    Ctrl-C; a browser elsewhere reaches it by ssh -L\n";
 
 struct view_request {
+    const char *before; /* another recording to compare with; NULL without */
     const char *input, *output;
     bool only_print, serves;
     long port; /* 0: any */
@@ -63,18 +66,52 @@ static int choose_path(const char *input, char ret[PATH_MAX])
     return 0;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+/* Only times of one kind can be compared. */
+static int check_measures(const struct view_request *request, const struct profile *before,
+                          const struct profile *after)
+{
+    const struct profile_measure *a = before->measure, *b = after->measure;
+    if (a == b || (a && b && is_same_text(a->name, b->name) && is_same_text(a->unit, b->unit)))
+        return 0;
+    return command_fail("%s and %s have no measure in common", request->before, request->input);
+}
+
+static int write_page(const struct view_request *request, const struct profile *before,
+                      const struct profile *profile, char ret[PATH_MAX])
+{
+    if (request->output)
+        snprintf(ret, PATH_MAX, "%s", request->output);
+    else if (choose_path(request->input, ret) != 0)
+        return 1;
+    return before ? output_file_write_comparison(ret, before, profile)
+                  : output_file_write(ret, FORMAT_HTML, profile);
+}
+
+static int write_comparison(const struct view_request *request, const struct profile *after,
+                            char ret[PATH_MAX])
+{
+    struct recording recording;
+    if (store_names_open(&recording, request->before) != 0)
+        return 1;
+    int status = check_measures(request, &recording.profile, after);
+    if (status == 0)
+        status = write_page(request, &recording.profile, after, ret);
+    recording_close(&recording);
+    return status;
+}
+
 static int make_page(const struct view_request *request, char ret[PATH_MAX])
 {
     struct recording recording;
     if (store_names_open(&recording, request->input) != 0)
         return 1;
-    int status = 0;
-    if (request->output)
-        snprintf(ret, PATH_MAX, "%s", request->output);
-    else
-        status = choose_path(request->input, ret);
-    if (status == 0)
-        status = output_file_write(ret, FORMAT_HTML, &recording.profile);
+    int status = request->before ? write_comparison(request, &recording.profile, ret)
+                                 : write_page(request, NULL, &recording.profile, ret);
     recording_close(&recording);
     return status;
 }
@@ -162,6 +199,19 @@ static int view(const struct view_request *request)
     return request->serves ? serve_page(request, request->input) : show_page(request, request->input);
 }
 
+static int take_inputs(struct view_request *request, int argc, char **argv)
+{
+    if (argc != 1 && argc != 2)
+        return command_misused("view", "one FILE is needed, or BEFORE and AFTER");
+    request->input = argv[argc - 1];
+    request->before = argc == 2 ? argv[0] : NULL;
+    if (request->before && (is_html_name(request->input) || is_html_name(request->before)))
+        return command_misused("view", "a page is no recording: BEFORE and AFTER are what pages are made of");
+    if (request->output && (is_html_name(request->input) || strcmp(request->output, "-") == 0))
+        return command_misused("view", "-o OUT is for a page that is made, and a file");
+    return 0;
+}
+
 int command_view(int argc, char **argv)
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
@@ -184,10 +234,6 @@ int command_view(int argc, char **argv)
         else
             return command_wrong_option("view", argv, options);
     }
-    if (optind + 1 != argc)
-        return command_misused("view", "one FILE is needed");
-    request.input = argv[optind];
-    if (request.output && (is_html_name(request.input) || strcmp(request.output, "-") == 0))
-        return command_misused("view", "-o OUT is for a page that is made, and a file");
-    return view(&request);
+    int status = take_inputs(&request, argc - optind, argv + optind);
+    return status ? status : view(&request);
 }

@@ -8,6 +8,8 @@
  * The trees are written first (html_trees.h). Then comes what they refer to, and the string table last,
  * because only then is it complete. The page reads all of it at once. Nothing but the string table is kept in
  * memory.
+ *
+ * A page that compares has the data of two profiles, one after the other.
  */
 #include "formats.h"
 #include "html_trees.h"
@@ -124,6 +126,8 @@ static void put_header(struct html_writer *writer)
     struct json *json = &writer->json;
     const struct profile *profile = writer->profile;
     json_member_string(json, "command", profile_command(profile, command));
+    if (profile->process_count == 1 && *profile->processes[0].name)
+        json_member_string(json, "program", profile->processes[0].name);
     json_key(json, "start_utc_ns");
     json_digits(json, profile->start_utc_ns);
     json_key(json, "duration_ns");
@@ -136,7 +140,7 @@ static void put_header(struct html_writer *writer)
     json_end_array(json);
 }
 
-static int put_data(struct html_writer *writer)
+static int put_object(struct html_writer *writer)
 {
     json_begin_object(&writer->json);
     put_header(writer);
@@ -150,14 +154,30 @@ static int put_data(struct html_writer *writer)
     return status < 0 ? status : writer->strings.failed ? -ENOMEM : 0;
 }
 
-int enc_html_write(const struct profile *profile, struct sink *sink)
+static int put_data(const struct profile *profile, struct sink *sink)
 {
     struct html_writer writer = {.profile = profile};
     json_init(&writer.json, sink);
     string_table_init(&writer.strings);
-    sink_write(sink, html_page_before, (size_t)(html_page_before_end - html_page_before));
-    int status = put_data(&writer);
-    sink_write(sink, html_page_after, (size_t)(html_page_after_end - html_page_after));
+    int status = put_object(&writer);
     string_table_deinit(&writer.strings);
+    return status;
+}
+
+int enc_html_write(const struct profile *profile, struct sink *sink)
+{
+    return enc_html_write_comparison(NULL, profile, sink);
+}
+
+int enc_html_write_comparison(const struct profile *before, const struct profile *after, struct sink *sink)
+{
+    static const char other[] = "</script>\n<script type=\"application/json\" id=\"before\">\n";
+    sink_write(sink, html_page_before, (size_t)(html_page_before_end - html_page_before));
+    int status = put_data(after, sink);
+    if (before && status == 0) {
+        sink_write(sink, other, sizeof other - 1);
+        status = put_data(before, sink);
+    }
+    sink_write(sink, html_page_after, (size_t)(html_page_after_end - html_page_after));
     return status;
 }

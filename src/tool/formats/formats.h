@@ -20,4 +20,7 @@ int enc_folded_write(const struct profile *profile, struct sink *sink);
 int enc_html_write(const struct profile *profile, struct sink *sink);
 int enc_perfetto_write(const struct profile *profile, struct sink *sink);
 
+/* A page of `after` that says how `before` differs; NULL: a page of one profile. */
+int enc_html_write_comparison(const struct profile *before, const struct profile *after, struct sink *sink);
+
 #endif

@@ -68,10 +68,18 @@ int output_print(const char *text)
     return output_printed();
 }
 
-static int write_and_close(const char *path, enum file_format format, const struct profile *profile,
-                           struct sink *sink)
+/* ---- one file ---- */
+
+/* What is written: of a page that compares, two profiles. */
+struct output {
+    enum file_format format;
+    const struct profile *before, *profile; /* before: NULL for none */
+};
+
+static int write_and_close(const char *path, const struct output *output, struct sink *sink)
 {
-    int encode_error = formats_write(format, profile, sink);
+    int encode_error = output->before ? enc_html_write_comparison(output->before, output->profile, sink)
+                                      : formats_write(output->format, output->profile, sink);
     if (encode_error < 0)
         sink_fail(sink, encode_error);
     int error = sink_commit(sink);
@@ -80,11 +88,33 @@ static int write_and_close(const char *path, enum file_format format, const stru
 }
 
 /* Opens the path's directory first, so that a sink can write a new file in it and rename that. */
-int output_file_write(const char *path, enum file_format format, const struct profile *profile)
+static int write_into(const char *path, const struct output *output)
 {
     char directory[PATH_MAX];
     const char *name = output_file_name(path);
+    const enum sink_coding coding = format_coding(output->format, name);
     int error, length = name > path ? (int)(name - path) : 1;
+    if (length >= PATH_MAX)
+        return command_fail("%s: %s", path, error_text(ENAMETOOLONG));
+    snprintf(directory, sizeof directory, "%.*s", length, name > path ? path : ".");
+    int fd = trusted_path_open_directory(directory);
+    if (fd < 0)
+        return command_fail("%s: %s", directory, error_text(-fd));
+    struct sink *sink = sink_create(fd, name, coding, &error);
+    int status =
+        sink ? write_and_close(path, output, sink) : command_fail("%s: %s", path, error_text(-error));
+    close(fd);
+    return status;
+}
+
+int output_file_write_comparison(const char *path, const struct profile *before, const struct profile *after)
+{
+    return write_into(path, &(struct output){FORMAT_HTML, before, after});
+}
+
+int output_file_write(const char *path, enum file_format format, const struct profile *profile)
+{
+    const struct output output = {format, NULL, profile};
     if (profile->measure && (format == FORMAT_STORE || format_needs_timeline(format)))
         return command_fail("%s: a %s file is made of a recording of wallprof's", path, format_word(format));
     if (format_needs_timeline(format) && !profile->timeline)
@@ -97,20 +127,10 @@ int output_file_write(const char *path, enum file_format format, const struct pr
     if (format == FORMAT_STORE && profile->is_merged)
         return command_fail("%s: a store is of one process, and what is to be written of several", path);
     if (strcmp(path, "-") == 0) {
-        struct sink *sink = output_stdout_open(format_coding(format, name));
-        return sink ? write_and_close("standard output", format, profile, sink) : 1;
+        struct sink *sink = output_stdout_open(format_coding(format, output_file_name(path)));
+        return sink ? write_and_close("standard output", &output, sink) : 1;
     }
-    if (length >= PATH_MAX)
-        return command_fail("%s: %s", path, error_text(ENAMETOOLONG));
-    snprintf(directory, sizeof directory, "%.*s", length, name > path ? path : ".");
-    int fd = trusted_path_open_directory(directory);
-    if (fd < 0)
-        return command_fail("%s: %s", directory, error_text(-fd));
-    struct sink *sink = sink_create(fd, name, format_coding(format, name), &error);
-    int status = sink ? write_and_close(path, format, profile, sink)
-                      : command_fail("%s: %s", path, error_text(-error));
-    close(fd);
-    return status;
+    return write_into(path, &output);
 }
 
 /* ---- where it cannot be written ---- */

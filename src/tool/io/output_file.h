@@ -17,10 +17,14 @@ struct json;
 /* Writes a profile. The path "-" is standard output. 0 or 1. */
 int output_file_write(const char *path, enum file_format format, const struct profile *profile);
 
+/* The same for a page that compares two. */
+int output_file_write_comparison(const char *path, const struct profile *before, const struct profile *after);
+
 /*
- * The same for a profile that must not be lost: where it cannot be written to the path, it goes under that
- * name to the working directory or to TMPDIR, which is said on stderr. No file there is replaced: `number`,
- * the process's, is inserted then. *ret is where it is, from the root on. 0, or 1 if it is nowhere.
+ * The same as output_file_write for a profile that must not be lost: where it cannot be written to the path,
+ * it goes under that name to the working directory or to TMPDIR, which is said on stderr. No file there is
+ * replaced: `number`, the process's, is inserted then. *ret is where it is, from the root on. 0, or 1 if it
+ * is nowhere.
  */
 int output_file_write_somewhere(const char *path, enum file_format format, const struct profile *profile,
                                 int number, char ret[PATH_MAX]);

@@ -29,22 +29,57 @@ const CALLEES_FEW = 8;
 
 const floats = (count, capacity) => Array.from({length: count}, () => new Float64Array(capacity));
 
+/* What one recording says of each node: a column for each measure. */
+class Weights {
+  constructor(capacity) {
+    this.capacity = capacity;
+    this.self = floats(5, capacity);
+    this.total = floats(5, capacity);
+    this.spent = SPENT_WORDS.map(() => null); /* wall time by what it is spent on: its own */
+    this.spentTotal = this.spent.slice();     /* and of all below it too */
+    this.changes = null;                      /* see Calls.changesOf */
+  }
+
+  spend(node, kind, ns) {
+    if (ns !== 0)
+      (this.spent[kind] ??= new Float64Array(this.capacity))[node] += ns;
+  }
+
+  sumUp(calls) {
+    this.spent.forEach((column, kind) => { this.spentTotal[kind] = column && column.slice(); });
+    const summed = this.spentTotal.filter(Boolean);
+    this.self.forEach((column, i) => { this.total[i].set(column); });
+    for (const column of [...this.total, ...summed])
+      calls.addToCallers(column);
+  }
+}
+
 class Calls {
-  constructor(frame, capacity) {
+  constructor(frame, capacity, recordings) {
     this.count = 0;
     for (const key of ['parent', 'frame', 'depth', 'firstChild', 'nextSibling', 'newestLine'])
       this[key] = new Int32Array(capacity); /* 0: none */
     this.isInlined = new Uint8Array(capacity);
     this.inTable = new Uint8Array(capacity); /* whether its callees are in the table */
-    this.self = floats(5, capacity);
-    this.total = floats(5, capacity);
     this.capacity = capacity;
-    this.spent = SPENT_WORDS.map(() => null); /* wall time by what it is spent on: its own */
-    this.spentTotal = this.spent.slice();     /* and of all below it too */
+    this.sides = Array.from({length: recordings}, () => new Weights(capacity));
+    this.show(AFTER);
     this.sources = [];                        /* trees of the profile, with the node of each of theirs */
     this.lines = [0];                         /* of calls, as lists: a line, and the place of the next */
     this.table = new NodeTable(this, capacity);
     this.root = this.make(0, frame.number);
+  }
+
+  /* Which recording self, total, spent and spentTotal are of. */
+  show(side) {
+    const {self, total, spent, spentTotal} = this.sides[side];
+    Object.assign(this, {shown: side, self, total, spent, spentTotal});
+  }
+
+  /* A column of all recordings together. */
+  ofAny(kind, column) {
+    const [first, ...others] = this.sides.map((side) => side[kind][column]);
+    return others.reduce((sum, other) => sum.map((value, node) => value + other[node]), first);
   }
 
   make(parent, frame) {
@@ -108,35 +143,28 @@ class Calls {
     return found;
   }
 
-  spend(node, kind, ns) {
-    if (ns !== 0)
-      (this.spent[kind] ??= new Float64Array(this.capacity))[node] += ns;
-  }
-
-  /* Callers come before callees. */
   sumUp() {
-    this.spent.forEach((column, kind) => { this.spentTotal[kind] = column && column.slice(); });
-    const summed = this.spentTotal.filter(Boolean);
-    this.self.forEach((column, i) => { this.total[i].set(column); });
-    for (const column of [...this.total, ...summed])
-      this.addToCallers(column);
+    this.sides.forEach((side) => side.sumUp(this));
     return this;
   }
 
+  /* Callers come before callees. */
   addToCallers(column) {
     for (let node = this.count - 1; node > 0; node--)
       column[this.parent[node]] += column[node];
   }
 
   /* What error bars are made of: of its own, and cumulative, near and far each. Not all views show any. */
-  get changes() {
-    if (!this.knownChanges && this.sources.some(({tree}) => tree.changes)) {
-      this.knownChanges = floats(4, this.capacity);
-      for (const {tree, places} of this.sources)
-        tree.changes?.forEach((column, k) => addAt(this.knownChanges[k], places, column));
-      this.knownChanges.slice(2).forEach((column) => this.addToCallers(column));
+  changesOf(side) {
+    const weights = this.sides[side];
+    const sources = this.sources.filter(({tree}) => tree.side === side && tree.changes);
+    if (!weights.changes && sources.length > 0) {
+      weights.changes = floats(4, this.capacity);
+      for (const {tree, places} of sources)
+        tree.changes.forEach((column, k) => addAt(weights.changes[k], places, column));
+      weights.changes.slice(2).forEach((column) => this.addToCallers(column));
     }
-    return this.knownChanges;
+    return weights.changes;
   }
 
   /* The deepest node with a value. */
@@ -162,12 +190,13 @@ class CallsBuilder {
     }
     this.profile = profile;
     this.showsIdle = showsIdle;
-    this.calls = new Calls(frame, most);
+    this.calls = new Calls(frame, most, profile.recordings.length);
+    this.firstWithLines = 0; /* of what is in both recordings there are AFTER's lines */
   }
 
   /* What was measured at a node itself. Idle time is left out if it is not to be shown. */
   weigh(node, tree, i) {
-    const {calls, calls: {self}} = this;
+    const weights = this.calls.sides[tree.side], {self} = weights;
     const samples = tree.samples[i], cpu = tree.cpu[i], offcpu = tree.offcpu[i], rundelay = tree.rundelay[i];
     if (samples + cpu + offcpu === 0)
       return;
@@ -179,9 +208,9 @@ class CallsBuilder {
     self[2][node] += isHidden ? rundelay : offcpu;
     self[3][node] += isHidden ? cpu + rundelay : cpu + offcpu;
     self[4][node] += rundelay;
-    calls.spend(node, RUNNING, cpu);
-    calls.spend(node, FOR_CPU, rundelay);
-    calls.spend(node, spentOn, isHidden ? 0 : blocked);
+    weights.spend(node, RUNNING, cpu);
+    weights.spend(node, FOR_CPU, rundelay);
+    weights.spend(node, spentOn, isHidden ? 0 : blocked);
   }
 
   step(from, location) {
@@ -191,7 +220,7 @@ class CallsBuilder {
       node = calls.callee(node, frame[at]);
       if (at > first[location])
         calls.isInlined[node] = 1;
-      if (line[at] > 0)
+      if (line[at] > 0 && node >= this.firstWithLines)
         calls.addLine(node, line[at]);
     }
     return node;
@@ -201,6 +230,8 @@ class CallsBuilder {
     const {up, location, count} = tree;
     const path = [top];
     const places = new Int32Array(count);
+    if (tree.side === BEFORE && this.firstWithLines === 0)
+      this.firstWithLines = this.calls.count;
     for (let i = 0, depth = 0; i < count; i++) {
       depth += 1 - up[i];
       places[i] = path[depth] = this.step(path[depth - 1], location[i]);
@@ -217,16 +248,17 @@ function addAt(to, places, values) {
 }
 
 /* Where a tree of the profile stands: in its process and its group, if these are told apart. */
-function groupTop(calls, {threads}, tree) {
+function groupTop(calls, {threads, isCompared}, tree) {
   const process = threads.processes.find(({trees}) => trees.includes(tree));
   const group = threads.groups[threads.groupOf(tree)];
   const top = threads.processes.length > 1 ? calls.callee(calls.root, process.frame.number) : calls.root;
-  return group.trees.length > 1 ? calls.callee(top, group.frame.number) : top;
+  return group.trees.length > 1 || isCompared ? calls.callee(top, group.frame.number) : top;
 }
 
+/* Two recordings have groups in common, and no threads. */
 function threadTop(calls, profile, tree, isInGroups) {
   const top = isInGroups ? groupTop(calls, profile, tree) : calls.root;
-  return calls.callee(top, profile.threadFrames[tree].number);
+  return profile.isCompared ? top : calls.callee(top, profile.threadFrames[tree].number);
 }
 
 /* thread: see Threads.choice */

@@ -29,12 +29,12 @@ const isInlined = (node) => node.places.some((place) => calls.isInlined[place]);
  * the sum of theirs.
  */
 function hasBars(node) {
-  return state.view === 'callees' && calls.changes && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
+  return state.view === 'callees' && calls.changesOf(calls.shown) && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
 }
 
 /* Values of all measures: its own, or with all that is below it. */
 function valueTexts(node, values, changes) {
-  const [near, far] = hasBars(node) ? changes.map((which) => node.sum(calls.changes[which])) : [];
+  const [near, far] = hasBars(node) ? changes.map((which) => node.sum(calls.changesOf(calls.shown)[which])) : [];
   const bars = hasBars(node) ? errorBars(values, near, far, data.period_ns) : {};
   return MEASURES.map((measure) => bars[measure] === undefined ? formatValue(measure, values[COLUMN[measure]])
     : formatWithin(values[COLUMN[measure]], bars[measure]));
@@ -61,7 +61,7 @@ function showDetail(node) {
   byId('name').title = frame.name;
   byId('where').textContent = [frame.module.path, lineText(node), isInlined(node) && 'inlined'].filter(Boolean).join(' · ');
   byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
-  showValues(node);
+  (profile.isCompared ? showComparedValues : showValues)(node);
   const {frame: chosen} = current;
   byId('sandwich').disabled = chosen.isMadeUp;
   for (const button of byId('filters').querySelectorAll('button'))

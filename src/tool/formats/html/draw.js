@@ -62,7 +62,7 @@ function framesToDraw(graphPx) {
 function describe(node) {
   const value = node.totals[column()];
   const text = `${node.frame.name}, ${formatValue(state.event, value)} ${TITLES[state.event]}`;
-  return `${text}, ${formatShare(value, wholeTotal())} of all`;
+  return `${text}, ${formatShare(value, wholeTotal())} of all${changeOfNode(node)}`;
 }
 
 function classOf(node) {
@@ -72,8 +72,8 @@ function classOf(node) {
     classes.push('above');
   if (state.search)
     classes.push(matches.has(frame) ? 'match' : 'miss');
-  if (state.colour === 'state')
-    classes.push('by-state');
+  if (state.colour === 'state' || state.colour === 'change')
+    classes.push(`by-${state.colour}`);
   else if (state.colour === 'module')
     classes.push(frame.module.path ? `module-${frame.module.colour}` : 'no-module');
   return classes.join(' ');
@@ -112,6 +112,7 @@ function colourOf(node, isNarrow) {
   switch (state.colour) {
   case 'time': return `--colour:${timeColours(node, isNarrow)}`;
   case 'state': return `--share:${roughShare(cpu, cpu + offcpu)}%;--queued-share:${roughShare(rundelay, offcpu)}%`;
+  case 'change': return changeColour(node);
   default: return '';
   }
 }

@@ -32,7 +32,7 @@ class CallsFilter {
     this.folded = Int32Array.from(profile.frames, ({number}) => number);
     for (const {module, number} of profile.frames)
       this.folded[number] = numbers('m').includes(module.number) ? module.whole.number : number;
-    this.calls = new Calls(profile.frames[base.frame[base.root]], base.count);
+    this.calls = new Calls(profile.frames[base.frame[base.root]], base.count, base.sides.length);
     this.calls.base = base;
   }
 
@@ -72,11 +72,7 @@ class CallsFilter {
       calls.isInlined[places[node]] |= base.isInlined[node] & !this.isHidden[frame];
     }
     const isKept = (node) => bits[node] === this.allBits;
-    base.self.forEach((column, i) => moveTime(column, calls.self[i], places, isKept));
-    base.spent.forEach((column, kind) => {
-      if (column)
-        moveTime(column, calls.spent[kind] = new Float64Array(base.count), places, isKept);
-    });
+    base.sides.forEach((from, side) => moveWeights(from, calls.sides[side], places, isKept));
     calls.places = places;
     return calls.sumUp();
   }
@@ -87,6 +83,14 @@ function moveTime(from, to, places, isKept) {
     if (from[node] !== 0 && isKept(node))
       to[places[node]] += from[node];
   }
+}
+
+function moveWeights(from, to, places, isKept) {
+  from.self.forEach((column, i) => moveTime(column, to.self[i], places, isKept));
+  from.spent.forEach((column, kind) => {
+    if (column)
+      moveTime(column, to.spent[kind] = new Float64Array(places.length), places, isKept);
+  });
 }
 
 /* ---- controls ---- */

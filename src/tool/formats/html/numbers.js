@@ -12,6 +12,7 @@ const MEASURES = ['wall', 'cpu', 'offcpu', 'samples']; /* and rundelay, where it
 const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', rundelay: 'Waiting for a CPU', samples: 'Samples'};
 const UNITS = {wall: 'nanoseconds', cpu: 'nanoseconds', offcpu: 'nanoseconds', rundelay: 'nanoseconds', samples: 'count'};
 const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4}; /* in totals, and in columns of values */
+const AFTER = 0, BEFORE = 1;  /* the recordings of a comparison; without one there is only the first */
 const ROW_PX = 21;
 const NARROWEST_PX = 1;     /* narrower frames are not made */
 const NARROWEST_TEXT_PX = 28;
@@ -19,7 +20,7 @@ const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest o
 const PALETTE = 9;          /* modules with a colour of their own */
 const ROWS_STEP = 50;       /* rows of the table that are shown at first */
 const DEFAULTS = {event: 'wall', thread: 'all', view: 'callees', of: '', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden', filters: '',
-                  theme: 'auto', sort: 'self'};
+                  side: 'after', scale: 'time', units: '1,1', theme: 'auto', sort: 'self'};
 
 /* What time is spent on: words of the style, and for people. All but the first are words of the data's `waits`. */
 const SPENT = {running: 'running', cpu: 'waiting for a CPU', lock: 'lock', condition: 'condition', file: 'file',

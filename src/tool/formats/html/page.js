@@ -13,6 +13,7 @@ const LEGENDS = {
     .map(([word, ns]) => legendItem(`spent-${word}`, `${SPENT[word]} ${formatTime(ns)}`)),
   state: () => [legendItem('by-state', 'blocked'), legendItem('by-state half', 'half of the time'), legendItem('by-state running', 'running'),
                 ...MEASURES.includes('rundelay') ? [legendItem('by-state queued', 'waiting for a CPU')] : []],
+  change: changeLegend,
   module: () => {
     const others = profile.modulesByWeight.length - PALETTE;
     return [...profile.modulesByWeight.slice(0, PALETTE).map((module) => legendItem(`module-${module.colour}`, module.name)),
@@ -30,7 +31,7 @@ function showLegend() {
 function showZoomed() {
   const value = zoomed.totals[column()];
   byId('zoomed').textContent = zoomed === view.root && !view.callers ? ''
-    : `${zoomed === view.root ? 'Callers and callees of' : 'Zoomed to'} ${zoomed.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all.`;
+    : `${zoomed === view.root ? 'Callers and callees of' : 'Zoomed to'} ${zoomed.frame.name}: ${formatValue(state.event, value)}, ${formatShare(value, wholeTotal())} of all${changeOfNode(zoomed)}.`;
 }
 
 /* How much is not shown, of the threads that are. */
@@ -49,7 +50,9 @@ function showControls() {
   showMembers();
   if (byId('search').value !== state.search)
     byId('search').value = state.search;
-  const chosen = totalsOf(profile.threads, profile.threads.choice(state.thread).trees);
+  if (profile.isCompared)
+    showComparison();
+  const chosen = totalsOf(profile.threads, profile.threads.choice(state.thread).trees.filter((each) => profile.trees[each].side === shownSide()));
   showHidden(chosen);
   for (const measure of MEASURES) {
     byId(`event-${measure}`).checked = measure === state.event;
@@ -145,22 +148,31 @@ function makeEventChoice(measure) {
   return label;
 }
 
-function makeHeader() {
-  const start = new Date(Number(BigInt(data.start_utc_ns) / 1000000n));
-  const isKnown = data.start_utc_ns !== '0' && !Number.isNaN(start.getTime());
+function startOf({start_utc_ns: ns}) {
+  const start = new Date(Number(BigInt(ns) / 1000000n));
+  const isKnown = ns !== '0' && !Number.isNaN(start.getTime());
   const iso = isKnown ? start.toISOString() : '';
-  document.title = `${data.command} – wallprof`;
+  return {iso, text: isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known'};
+}
+
+/* In a comparison each comment says which recording it is of. */
+const commentTexts = () => !profile.isCompared ? data.comments
+  : profile.recordings.flatMap(({comments}, side) => comments.map((text) => `${side === AFTER ? 'After' : 'Before'}: ${text}`));
+
+function makeHeader() {
+  const start = startOf(data);
+  document.title = `${data.command}${profile.isCompared ? ', compared' : ''} – wallprof`;
   byId('command').textContent = data.command;
   byId('command').title = data.command;
-  byId('started').textContent = isKnown ? iso.replace('T', ' ').replace(/\.\d+Z/, ' UTC') : 'not known';
-  byId('started').dateTime = iso;
+  byId('started').textContent = start.text;
+  byId('started').dateTime = start.iso;
   for (const id of data.measure ? ['thread-time', 'samples'] : []) /* another program's profile has neither */
     byId(id).closest('dl > div').hidden = true;
   byId('thread-time').textContent = formatValue('wall', Number(data.total[COLUMN.wall]));
   byId('duration').textContent = formatTime(Number(data.duration_ns));
   byId('threads').textContent = formatCount(data.trees.reduce((sum, {threads}) => sum + threads, 0));
   byId('samples').textContent = formatCount(Number(data.total[COLUMN.samples]));
-  byId('comments').replaceChildren(...data.comments.map((text) => {
+  byId('comments').replaceChildren(...commentTexts().map((text) => {
     const item = document.createElement('li');
     item.textContent = text;
     return item;
@@ -170,6 +182,8 @@ function makeHeader() {
 function makeControls() {
   byId('events').append(...MEASURES.map(makeEventChoice));
   makeThreadOptions();
+  if (profile.isCompared)
+    makeComparison();
   for (const id of ['thread', 'look', 'colour', 'theme'])
     byId(id).addEventListener('change', ({target}) => set(id, target.value));
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
@@ -218,10 +232,12 @@ function follow() {
 async function start() {
   profile = await readProfile();
   ({data} = profile);
-  if (data.total.length > COLUMN.rundelay)
+  if (profile.recordings.every(({total}) => total.length > COLUMN.rundelay))
     MEASURES.splice(MEASURES.indexOf('samples'), 0, 'rundelay');
   if (data.measure)
     takeMeasure(...data.measure);
+  if (profile.isCompared)
+    takeComparison();
   makeHeader();
   makeControls();
   readHash();

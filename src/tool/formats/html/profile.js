@@ -1,5 +1,6 @@
 /*
- * The profile that is in the page: docs/formats.md describes its data.
+ * The profile that is in the page: docs/formats.md describes its data. A comparison has two recordings, which become one
+ * profile: the trees say which of them they are of, and what is the same in both is one module, one frame.
  *
  * The numbers of nodes are columns, and stay so. A large profile has half a million nodes: an object for each would take
  * seconds to make.
@@ -87,8 +88,9 @@ class NumberReader {
 
 /* One tree of the data, whose numbers are the next ones. */
 class ThreadTree {
-  constructor(given, reader, hasDelay) {
+  constructor(given, reader, hasDelay, side) {
     const {nodes} = given;
+    this.side = side;
     this.count = nodes;
     this.up = reader.integers(nodes);
     this.location = reader.integers(nodes);
@@ -101,7 +103,20 @@ class ThreadTree {
   }
 }
 
+/* The locations of all recordings are one list, in which those of one begin at a place. */
+function readTrees({data, numbers}, side, firstLocation) {
+  const reader = new NumberReader(numbers);
+  const trees = data.trees.map((given) => new ThreadTree(given, reader, data.total.length > COLUMN.rundelay, side));
+  for (const {location} of side === AFTER ? [] : trees) {
+    for (let i = 0; i < location.length; i++)
+      location[i] += firstLocation;
+  }
+  return trees;
+}
+
 /* ---- frames ---- */
+
+const lastPart = (path) => path.startsWith('[') ? path : path.slice(path.lastIndexOf('/') + 1);
 
 /* A function in a module: what one frame of the graph stands for. */
 class Frame {
@@ -120,9 +135,10 @@ class Module {
   constructor(number, path) {
     this.number = number;
     this.path = path;
-    this.name = path.startsWith('[') ? path : path.slice(path.lastIndexOf('/') + 1);
+    this.name = lastPart(path);
     this.colour = 'other'; /* or its place in the palette */
     this.frames = new Map(); /* by the function's number */
+    this.alike = new Map();  /* in a comparison: lists of frames, by name */
   }
 }
 
@@ -133,29 +149,36 @@ class Steps {
     this.first = new Int32Array(locations.length + 1);
     this.frame = new Int32Array(count);
     this.line = new Int32Array(count);
-    this.count = 0;
+    this.count = this.locations = 0;
   }
 
   add(frame, line) {
     this.frame[this.count] = frame.number;
     this.line[this.count++] = line;
   }
+
+  endLocation() {
+    this.first[++this.locations] = this.count;
+  }
 }
 
 class Profile {
-  constructor(data, numbers) {
-    const reader = new NumberReader(numbers);
-    const hasDelay = data.total.length > COLUMN.rundelay;
+  constructor(recordings) {
+    const {data} = recordings[AFTER];
     this.data = data;
+    this.recordings = recordings.map((recording) => recording.data);
+    this.isCompared = recordings.length > 1;
     this.modules = new Map();
     this.frames = [];
-    this.trees = data.trees.map((given) => new ThreadTree(given, reader, hasDelay));
-    this.readLocations();
+    this.given = this.recordings.flatMap(({trees}) => trees);
+    this.trees = recordings.flatMap((recording, side) => readTrees(recording, side, data.locations.length));
+    this.steps = new Steps(this.recordings.flatMap(({locations}) => locations));
+    this.recordings.forEach((recording, side) => this.readLocations(recording, side));
     this.spentOfWait = data.waits.map((word) => {
       const place = SPENT_WORDS.indexOf(word.replace(' ', '-'));
       return place < 0 ? SPENT_WORDS.indexOf('other') : place;
     });
-    this.threadFrames = data.trees.map((tree) => this.madeUp(threadName(tree)));
+    this.threadFrames = this.given.map((tree) => this.madeUp(threadName(tree)));
     this.everything = this.madeUp('all');
     this.threads = new Threads(this);
     this.moduleList = [...this.modules.values()];
@@ -168,10 +191,16 @@ class Profile {
     module.whole.isWhole = true;
   }
 
-  module(path) {
-    if (!this.modules.has(path))
-      this.modules.set(path, new Module(this.modules.size, path));
-    return this.modules.get(path);
+  /*
+   * In a comparison a module is what has its file's name, wherever that is. The program's own file may have another name on
+   * each side.
+   */
+  module(path, program) {
+    const name = lastPart(path);
+    const key = !this.isCompared ? path : program && name === program ? '/' : name;
+    if (!this.modules.has(key))
+      this.modules.set(key, new Module(this.modules.size, path));
+    return this.modules.get(key);
   }
 
   addFrame(name, module, file, startLine) {
@@ -186,33 +215,44 @@ class Profile {
     return frame;
   }
 
-  frame(index, module) {
-    let frame = module.frames.get(index);
+  frame({strings, functions}, side, index, module) {
+    const key = side === AFTER ? index : ~index;
+    let frame = module.frames.get(key);
     if (!frame) {
-      const {strings, functions} = this.data;
       const at = 3 * index;
-      frame = this.addFrame(strings[functions[at]], module, strings[functions[at + 1]], functions[at + 2]);
-      module.frames.set(index, frame);
+      const said = [strings[functions[at]], module, strings[functions[at + 1]], functions[at + 2]];
+      frame = this.isCompared ? this.frameOfBoth(...said) : this.addFrame(...said);
+      module.frames.set(key, frame);
     }
     return frame;
   }
 
+  /* A function is the same in both recordings if its name is, and its file's name, where both are known. */
+  frameOfBoth(name, module, file, startLine) {
+    const alike = module.alike.get(name) ?? [];
+    let frame = alike.find((each) => !file || !each.file || lastPart(each.file) === lastPart(file));
+    if (!frame)
+      module.alike.set(name, [...alike, frame = this.addFrame(name, module, file, startLine)]);
+    if (!frame.file)
+      Object.assign(frame, {file, startLine});
+    return frame;
+  }
+
   /* From [module, function, line, function, line...], innermost first. */
-  readLocations() {
-    const {locations, strings} = this.data;
-    this.steps = new Steps(locations);
-    locations.forEach((location, i) => {
-      const module = this.module(strings[location[0]]);
+  readLocations(recording, side) {
+    const {locations, strings, program} = recording;
+    for (const location of locations) {
+      const module = this.module(strings[location[0]], program);
       for (let at = location.length - 2; at > 0; at -= 2)
-        this.steps.add(this.frame(location[at], module), location[at + 1]);
-      this.steps.first[i + 1] = this.steps.count;
-    });
+        this.steps.add(this.frame(recording, side, location[at], module), location[at + 1]);
+      this.steps.endLocation();
+    }
   }
 
   /* The heaviest modules have colours of their own. They are the same whichever threads are shown. */
   colourModules() {
     const {first, frame} = this.steps;
-    const weightOf = new Float64Array(this.data.locations.length);
+    const weightOf = new Float64Array(this.steps.locations);
     for (const {location, cpu, offcpu, count} of this.trees) {
       for (let i = 0; i < count; i++)
         weightOf[location[i]] += cpu[i] + offcpu[i];
@@ -229,9 +269,14 @@ class Profile {
   }
 }
 
+async function readRecording(element) {
+  const data = JSON.parse(element.textContent);
+  return {data, numbers: await inflate([...data.trees, data].map(({numbers}) => numbers))};
+}
+
 async function readProfile() {
-  const data = JSON.parse(byId('profile').textContent);
-  return new Profile(data, await inflate([...data.trees, data].map(({numbers}) => numbers)));
+  const elements = [byId('profile'), byId('before')].filter(Boolean);
+  return new Profile(await Promise.all(elements.map(readRecording)));
 }
 
 function threadName(tree) {

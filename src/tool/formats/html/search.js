@@ -62,19 +62,19 @@ function findAbove() {
   }
 }
 
-/* The total of all stacks with a match, each once, and the number of functions that have time in them. */
-function matchedTotal() {
+const sumOfMatches = (self) => self.reduce((sum, value, node) => isBelowMatch[node] ? sum + value : sum, 0);
+
+/* The total of all stacks with a match, each once, in each recording; and the number of functions that have time in them. */
+function matchedTotals() {
   const {frame, count} = calls;
-  const self = calls.self[column()], total = calls.total[column()];
+  const total = calls.total[column()];
   const isSeen = new Uint8Array(profile.frames.length);
-  let sum = 0;
   findBelow();
   for (let node = 0; node < count; node++) {
-    sum += isBelowMatch[node] ? self[node] : 0;
     if (isMatchFrame[frame[node]] && total[node] > 0)
       isSeen[frame[node]] = 1;
   }
-  return {sum, functions: isSeen.reduce((seen, each) => seen + each, 0)};
+  return {sums: calls.sides.map(({self}) => sumOfMatches(self[column()])), functions: isSeen.reduce((seen, each) => seen + each, 0)};
 }
 
 function foundText() {
@@ -82,8 +82,10 @@ function foundText() {
     return '';
   if (problem)
     return `“${state.search}” stands in no name, and is no regular expression. ${problem}`;
-  const {sum, functions} = matchedTotal();
-  const share = `${formatShare(sum, wholeTotal())} of ${TITLES[state.event]}`;
+  const {sums, functions} = matchedTotals();
+  const sum = sums[calls.shown];
+  const change = profile.isCompared ? `, change ${changeText(sums)}` : '';
+  const share = `${formatShare(sum, wholeTotal())} of ${TITLES[state.event]}${change}`;
   return functions === 0 ? `Nothing matches “${state.search}”.`
     : `${formatCount(functions)} ${functions === 1 ? 'function matches' : 'functions match'}: ${formatValue(state.event, sum)}, ${share}.`;
 }

@@ -14,13 +14,14 @@ let current = null;          /* where the keyboard is */
 let rowsShown = ROWS_STEP;
 let isPrinting = false;
 
+const shownSide = () => state.side === 'before' ? BEFORE : AFTER;
 const column = () => COLUMN[state.event];
 const wholeTotal = (measure = state.event) => calls.total[COLUMN[measure]][calls.root];
 
 const CHOICES = {
   view: ['callees', 'callers', 'sandwich'],
   look: ['icicle', 'flame'], colour: ['time', 'module', 'state'], idle: ['hidden', 'shown'], theme: ['auto', 'light', 'dark'],
-  sort: ['self', 'total', 'name', 'module'],
+  sort: ['self', 'total', 'name', 'module'], side: ['after'], scale: ['time'],
 };
 
 function allowed(key, value) {
@@ -31,6 +32,7 @@ function allowed(key, value) {
   case 'of': return /^\d{1,9}$/.test(value) && profile.frames[value]?.isMadeUp === false;
   case 'search': return true;
   case 'filters': return areFilters(value);
+  case 'units': return profile.isCompared && areUnits(value);
   default: return CHOICES[key].includes(value);
   }
 }
@@ -73,16 +75,16 @@ function remakeCalls() {
   if (allCallsOf !== wanted)
     allCalls = makeCalls(profile, state.thread, state.idle === 'shown');
   allCallsOf = wanted;
-  if (callsOf === `${wanted} ${state.filters}`)
-    return;
-  calls = state.filters ? new CallsFilter(allCalls, filterList()).make() : allCalls;
+  if (callsOf !== `${wanted} ${state.filters}`)
+    calls = state.filters ? new CallsFilter(allCalls, filterList()).make() : allCalls;
   callsOf = `${wanted} ${state.filters}`;
+  calls.show(shownSide());
 }
 
 /* Returns whether there is another view than before. */
 function remakeView() {
   remakeCalls();
-  const wanted = `${callsOf} ${state.event} ${state.view} ${state.of}`;
+  const wanted = `${callsOf} ${state.event} ${state.view} ${state.of} ${state.side}`;
   if (viewOf === wanted)
     return false;
   view = makeView();

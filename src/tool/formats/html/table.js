@@ -1,11 +1,12 @@
 /* The table of functions. */
 
 /*
- * The self and total values of each function in the zoomed part. A function inside itself counts once. Callees stand
+ * The self and total values of each function in the zoomed part, in one recording. A function inside itself counts once. Callees stand
  * in lists in the tree of calls, so the walk needs no stack: it goes down, aside, or up again.
  */
 class FunctionSums {
-  constructor() {
+  constructor(side) {
+    this.weights = calls.sides[side];
     this.self = new Float64Array(profile.frames.length);
     this.total = new Float64Array(profile.frames.length);
     this.open = new Int32Array(profile.frames.length); /* calls of the function that the walk is in */
@@ -13,9 +14,9 @@ class FunctionSums {
 
   enter(node) {
     const frame = calls.frame[node];
-    this.self[frame] += calls.self[column()][node];
+    this.self[frame] += this.weights.self[column()][node];
     if (this.open[frame]++ === 0)
-      this.total[frame] += calls.total[column()][node];
+      this.total[frame] += this.weights.total[column()][node];
   }
 
   leave(node) {
@@ -44,8 +45,8 @@ class FunctionSums {
   }
 
   addStack(source) {
-    const {frame, parent, self} = calls;
-    const value = self[column()][source];
+    const {frame, parent} = calls;
+    const value = this.weights.self[column()][source];
     this.self[frame[source]] += value;
     for (let node = source; ; node = parent[node]) {
       if (this.open[frame[node]]++ === 0)
@@ -56,11 +57,6 @@ class FunctionSums {
     for (let node = source; node !== calls.root; node = parent[node])
       this.open[frame[node]] = 0;
     this.open[frame[calls.root]] = 0;
-  }
-
-  rows() {
-    return profile.frames.filter((frame) => this.total[frame.number] > 0 && !frame.isMadeUp)
-      .map((frame) => ({frame, self: this.self[frame.number], total: this.total[frame.number]}));
   }
 }
 
@@ -75,33 +71,63 @@ function rowsOfZoomed() {
 }
 
 /* Callers are zoomed to: of a sandwich its callees count, else all functions on the stacks. */
-function functionTotals() {
-  const sums = new FunctionSums();
+function functionSums(side) {
+  const sums = new FunctionSums(side);
   if (zoomed === view.root && zoomed.isCaller)
     sums.walk(calls.root);
   else if (zoomed.isCaller && !view.callers)
     zoomed.sources.forEach((source) => sums.addStack(source));
   else
     (zoomed.nodes ?? zoomed.sources).forEach((node) => sums.walk(node));
-  return sums.rows();
+  return sums;
+}
+
+/* What a comparison shows is in at least one recording. self and total: of each. */
+function functionTotals() {
+  const sums = profile.recordings.map((_, side) => functionSums(side));
+  return profile.frames.filter(({number, isMadeUp}) => !isMadeUp && sums.some(({total}) => total[number] > 0))
+    .map((frame) => ({frame, self: sums.map(({self}) => self[frame.number]), total: sums.map(({total}) => total[frame.number])}));
 }
 
 const compareText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
-const ORDERS = {
-  self: (a, b) => b.self - a.self || b.total - a.total,
-  total: (a, b) => b.total - a.total || b.self - a.self,
-  name: (a, b) => compareText(a.frame.name, b.frame.name),
-  module: (a, b) => compareText(a.frame.module.name, b.frame.module.name) || b.self - a.self,
+const sizeOfChange = (values) => {
+  const {before, after} = compared(state.event, values);
+  return Math.abs(after - before);
 };
+const ORDERS = {
+  self: (a, b) => b.self[AFTER] - a.self[AFTER] || b.total[AFTER] - a.total[AFTER],
+  total: (a, b) => b.total[AFTER] - a.total[AFTER] || b.self[AFTER] - a.self[AFTER],
+  change: (a, b) => sizeOfChange(b.self) - sizeOfChange(a.self) || sizeOfChange(b.total) - sizeOfChange(a.total),
+  'total-change': (a, b) => sizeOfChange(b.total) - sizeOfChange(a.total) || sizeOfChange(b.self) - sizeOfChange(a.self),
+  name: (a, b) => compareText(a.frame.name, b.frame.name),
+  module: (a, b) => compareText(a.frame.module.name, b.frame.module.name) || ORDERS.self(a, b),
+};
+
+function exactCell(text, exact) {
+  const td = cell('td', text);
+  td.title = exact;
+  return td;
+}
+
+function shareCell(value) {
+  const td = cell('td', formatShare(value, wholeTotal()));
+  td.className = 'share';
+  return td;
+}
+
+/* Before, after, and the change: who points at one sees the value as it was measured, or the change in per cent. */
+function comparedCells(values) {
+  const {before, after} = compared(state.event, values);
+  const exact = (side) => formatExact(state.event, String(values[side]));
+  return [exactCell(formatCompared(state.event, before), exact(BEFORE)), exactCell(formatCompared(state.event, after), exact(AFTER)),
+          exactCell(formatChange(state.event, {before, after}), formatRelative({before, after}))];
+}
+
+const valueCells = ([value]) => [exactCell(formatValue(state.event, value), formatExact(state.event, String(value))), shareCell(value)];
 
 function functionRow({frame, self, total}) {
   const tr = document.createElement('tr');
-  for (const value of [self, total]) {
-    const cell = tr.insertCell();
-    cell.textContent = formatValue(state.event, value);
-    cell.title = formatExact(state.event, String(value));
-    tr.insertCell().textContent = formatShare(value, wholeTotal());
-  }
+  tr.append(...[self, total].flatMap(profile.isCompared ? comparedCells : valueCells));
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = frame.name;
@@ -112,9 +138,27 @@ function functionRow({frame, self, total}) {
   th.append(button);
   tr.append(th);
   const where = tr.insertCell();
+  where.className = 'module';
   where.textContent = frame.module.name;
   where.title = frame.module.path;
   return tr;
+}
+
+/* Before, after and change in place of a value and its share. */
+function makeComparedHead() {
+  const heads = [['Self before'], ['Self after', 'self'], ['Self change', 'change'], ['Total before'], ['Total after', 'total'], ['Total change', 'total-change']];
+  const made = heads.map(([title, key]) => {
+    const th = headerCell('col', key ? '' : title);
+    if (key) {
+      const button = cell('button', title);
+      button.type = 'button';
+      th.dataset.column = key;
+      th.append(button);
+    }
+    return th;
+  });
+  byId('top').querySelectorAll('[data-column="self"], [data-column="total"], .share').forEach((th) => th.remove());
+  byId('top').querySelector('thead tr').prepend(...made);
 }
 
 function showTable() {

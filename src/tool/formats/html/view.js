@@ -39,9 +39,18 @@ class ViewNode {
     });
   }
 
-  get totals() {
-    this.knownTotals ??= this.view.calls.total.map((_, column) => this.valueOf(column));
+  valueOf(column) {
+    return this.sum(this.view.calls[this.kind][column]);
+  }
+
+  /* Of each recording. */
+  get totalsOfSides() {
+    this.knownTotals ??= this.view.calls.sides.map((side) => side[this.kind].map((column) => this.sum(column)));
     return this.knownTotals;
+  }
+
+  get totals() {
+    return this.totalsOfSides[this.view.calls.shown];
   }
 
   /* Wall time by what it is spent on. */
@@ -81,6 +90,10 @@ class CalleeNode extends ViewNode {
     return false;
   }
 
+  get kind() {
+    return 'total';
+  }
+
   get first() {
     return this.nodes[0] ?? 0;
   }
@@ -96,12 +109,12 @@ class CalleeNode extends ViewNode {
     return sum;
   }
 
-  valueOf(column) {
-    return this.sum(this.view.calls.total[column]);
+  get selfOfSides() {
+    return this.view.calls.sides.map(({self}) => self.map((column) => this.sum(column)));
   }
 
   get self() {
-    return this.view.calls.self.map((column) => this.sum(column));
+    return this.selfOfSides[this.view.calls.shown];
   }
 
   get spentColumns() {
@@ -145,6 +158,10 @@ class CallerNode extends ViewNode {
     return true;
   }
 
+  get kind() {
+    return this.view.kind;
+  }
+
   get first() {
     return this.sources[0] ?? 0;
   }
@@ -162,10 +179,6 @@ class CallerNode extends ViewNode {
     for (const source of this.sources)
       sum += column[source];
     return sum;
-  }
-
-  valueOf(column) {
-    return this.sum(this.view.weights[column]);
   }
 
   get spentColumns() {
@@ -274,10 +287,10 @@ class CalleesView extends View {
 class CallersView extends View {
   constructor(profile, calls, column) {
     super(profile, calls, column);
-    this.weights = calls.self;
+    this.kind = 'self'; /* what callers have of their sources */
     this.spentWeights = calls.spent;
     const sources = [];
-    calls.self[column].forEach((value, node) => value > 0 && sources.push(node));
+    calls.ofAny('self', column).forEach((value, node) => value > 0 && sources.push(node));
     const root = new CallerNode(this, null, profile.frames[calls.frame[calls.root]], sources, sources);
     this.setRoot(root, calls.heightOf(calls.self[column]));
   }
@@ -287,7 +300,7 @@ class CallersView extends View {
 class SandwichView extends View {
   constructor(profile, calls, column, frame) {
     super(profile, calls, column);
-    this.weights = calls.total;
+    this.kind = 'total';
     this.spentWeights = calls.spentTotal;
     const {tops, below, above} = this.callsOf(frame);
     this.setRoot(new CalleeNode(this, null, profile.frames[frame], tops), below);
@@ -301,10 +314,11 @@ class SandwichView extends View {
     const {calls, column} = this;
     const top = new Int32Array(calls.count); /* the call that a node is below of, or 0 */
     const tops = [];
+    const known = calls.ofAny('total', column);
     let below = 0, above = 0;
     for (let node = 1; node < calls.count; node++) {
       top[node] = top[calls.parent[node]];
-      if (calls.total[column][node] === 0)
+      if (known[node] === 0)
         continue;
       if (top[node] === 0 && calls.frame[node] === frame) {
         top[node] = node;
