@@ -124,6 +124,24 @@ export async function theTableComparesExactly() {
   await close('compared', page);
 }
 
+/* Error bars of 19.6 ms on either side: their root of squares. */
+export async function whatMayBeChanceIsSaid() {
+  const page = await open('compared');
+  await frame(page, 'copy').hover();
+  equal('of both', await textOf(page, '#chance'), 'Chance alone can make a change of 27.72 ms.');
+  await frame(page, 'new_way').hover();
+  equal('of one', await textOf(page, '#chance'), 'Chance alone can make a change of 19.60 ms.');
+  await page.locator('.frame[aria-label^="init,"]').nth(1).hover();
+  equal('of few samples', await textOf(page, '#chance'), 'There are too few samples to tell this change from chance.');
+  await page.selectOption('#scale', 'shares');
+  await frame(page, 'copy').hover();
+  equal('of shares', await textOf(page, '#chance'), 'Chance alone can make a change of 3.14 points.'); /* hypot(1.96, 2.45) */
+  await page.check('#event-samples', {force: true});
+  await frame(page, 'copy').hover();
+  equal('samples are counted', await textOf(page, '#chance'), '');
+  await close('compared', page);
+}
+
 /* A thread of one run is no thread of another. */
 export async function threadsAreComparedByName() {
   const page = await open('compared');

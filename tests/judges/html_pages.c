@@ -272,6 +272,14 @@ static const struct compared_function {
                           {"new_way", {NULL, "/build/2/new.c"}, {0, 90}},
                           {hostile_name, {"/build/1/old.c", NULL}, {100, 0}}};
 
+/* Bars of 19.6 ms, for functions that only run. */
+static void add_changes(struct fake_profile *fake, arena_ref caller)
+{
+    struct tree *tree = &fake->tree;
+    for (arena_ref ref = tree_next(tree, caller, caller); ref; ref = tree_next(tree, caller, ref))
+        tree_node(tree, ref)->changes = (struct changes){5e14F, 1e15F, 5e14F, 1e15F};
+}
+
 static void make_compared(struct fake_profile *fake, int side)
 {
     static const struct process_record processes[2] = {{"app-1", 6001, PROCESS_NO_RANK, "", NULL},
@@ -293,6 +301,7 @@ static void make_compared(struct fake_profile *fake, int side)
             weigh_wait(fake, top, fake_profile_location(fake, app, &frame, 1), function->ms[side] / 10,
                        function->ms[side], 0);
     }
+    add_changes(fake, top);
     for (int32_t i = 1; i <= 1 + side; i++) {
         char name[16];
         snprintf(name, sizeof name, "worker-%d", i);

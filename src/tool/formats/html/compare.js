@@ -83,6 +83,25 @@ function comparedRow(title, measure, values) {
   return tr;
 }
 
+/* How much chance can have moved a total of one recording; undefined: nobody knows. */
+function barOf(node, side) {
+  const values = node.totalsOfSides[side], changes = calls.changesOf(side);
+  if (!changes || values[COLUMN.samples] === 0)
+    return changes ? 0 : undefined;
+  const [near, far] = changes.slice(2).map((which) => node.sum(which));
+  return errorBars(values, near, far, profile.recordings[side].period_ns)[state.event] * scaleOf(side, state.event);
+}
+
+/* Both recordings have an error, and neither knows of the other. */
+function chanceText(node) {
+  const bars = hasBars(node) && ['wall', 'cpu', 'offcpu'].includes(state.event) ? [barOf(node, BEFORE), barOf(node, AFTER)] : [undefined];
+  if (bars.includes(undefined))
+    return '';
+  const bar = Math.hypot(...bars);
+  return Number.isNaN(bar) ? 'There are too few samples to tell this change from chance.'
+    : `Chance alone can make a change of ${formatChange(state.event, {before: 0, after: bar}).slice(1)}.`;
+}
+
 /* A row for each measure, and one for what a function spends itself. */
 function showComparedValues(node) {
   const rows = MEASURES.map((measure) => comparedRow(TITLES[measure], measure, comparedTotals(node, measure)));
@@ -91,6 +110,7 @@ function showComparedValues(node) {
                 comparedRow('itself', state.event, compared(state.event, node.selfOfSides.map((self) => self[column()]))));
   byId('columns').replaceChildren(document.createElement('td'), ...['Before', 'After', 'Change', '%'].map((title) => headerCell('col', title)));
   byId('values').replaceChildren(...rows);
+  byId('chance').textContent = chanceText(node);
 }
 
 /* ---- the controls ---- */
