@@ -319,6 +319,29 @@ static void weigh_many_functions(struct fake_profile *fake)
     }
 }
 
+/* AFTER's data comes first, in the element of a page of one profile. */
+static void a_comparison_has_both_profiles(void **state)
+{
+    static const struct process_record app = {"app", 1, PROCESS_NO_RANK, "", NULL};
+    struct fixture *fixture = *state;
+    struct profile before = fixture->fake.profile, after = before;
+    int error;
+    before.command = "before";
+    after.command = "after";
+    after.processes = &app;
+    after.process_count = 1;
+    struct sink *sink = sink_create(fixture->directory.fd, "page.html", SINK_PLAIN, &error);
+    assert_non_null(sink);
+    assert_int_equal(enc_html_write_comparison(&before, &after, sink), 0);
+    assert_int_equal(sink_commit(sink), 0);
+    fixture->page = fake_read(&fixture->directory, "page.html");
+    const char *at =
+        strstr((char *)fixture->page.bytes, DATA_BEGINS "{\"command\":\"after\",\"program\":\"app\",");
+    assert_non_null(at);
+    assert_non_null(strstr(
+        at, "</script>\n<script type=\"application/json\" id=\"before\">\n{\"command\":\"before\",\"start"));
+}
+
 static void without_memory_there_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
@@ -353,6 +376,7 @@ int main(void)
         TEST(large_values_are_exact),
         TEST(no_name_breaks_out),
         TEST(the_page_has_a_policy),
+        TEST(a_comparison_has_both_profiles),
         TEST(without_memory_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
