@@ -324,7 +324,7 @@ async function aRealProgramHasAPage() {
 
 for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
   await totalsAreThoseOfTheProfile(name);
-for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, views.threadsCanBeTold, views.threadsAreGrouped, views.flamesAreUpsideDown,
+for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, views.threadsCanBeTold, views.threadsAreGrouped, views.flamesAreUpsideDown, views.matchesWithoutTimeAreNotGoneTo,
                     views.callersStandBelowWhatTheyCall, views.aSandwichHasBothSides, views.namesStacksAndLinksAreCopied, views.framesCanBeHidden, views.stacksCanBeChosen, views.recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, looks.thereAreTwoThemes,
                     looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.itPrints,

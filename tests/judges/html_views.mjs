@@ -50,6 +50,30 @@ export async function threadsAreGrouped() {
   await close('family', page);
 }
 
+/* Nor is it waited for: it is not in the graph. */
+export async function matchesWithoutTimeAreNotGoneTo() {
+  const page = await open('waits', '#event=cpu');
+  await frame(page, 'fsync').click();
+  await press(page, 'Backspace');
+  await search(page, 'pthread_mutex_lock');
+  await frame(page, 'fsync').focus();
+  await press(page, 'n');
+  equal('the only match has no CPU time', await nameFocused(page), 'fsync');
+  await close('waits', page);
+  const compared = await open('compared');
+  await search(compared, 'window.broken');
+  await says('what is gone matches', compared, '#found', '1 function matches: 0 ns, 0.00 % of Wall clock, change −100.0 ms, gone.');
+  for (const view of ['callees', 'callers']) {
+    await compared.selectOption('#view', view);
+    await frame(compared, 'copy').click();
+    await press(compared, 'Escape');
+    await frame(compared, 'copy').focus();
+    await press(compared, 'n');
+    equal(`${view}: it is not gone to`, await nameFocused(compared), 'copy');
+  }
+  await close('compared', compared);
+}
+
 export async function flamesAreUpsideDown() {
   const page = await open('small');
   const top = async (name) => frame(page, name).evaluate((element) => element.getBoundingClientRect().top);

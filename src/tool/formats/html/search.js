@@ -8,7 +8,7 @@ let matches = new Set();    /* frames that the search has found */
 let problem = '';           /* of a term that is no regular expression */
 let isMatchFrame = null;    /* the same, by the numbers of frames */
 let isBelowMatch = null;    /* of each node of calls: whether it or a caller of it is a match; null: not yet known */
-let isAboveMatch = null;    /* whether it or a callee of it is one */
+let isAboveMatch = null;    /* whether it or a callee of it is one that has time */
 
 /* A term that stands in a name as it is, is text: `operator[]`. Any other may be a regular expression. */
 function makeTest(term, texts) {
@@ -54,9 +54,10 @@ function findBelow() {
 
 function findAbove() {
   const {parent, frame, count} = calls;
+  const total = calls.total[column()];
   isAboveMatch = new Uint8Array(count);
   for (let node = count - 1; node >= 0; node--) {
-    isAboveMatch[node] |= isMatchFrame[frame[node]];
+    isAboveMatch[node] |= isMatchFrame[frame[node]] & total[node] > 0;
     if (node > 0)
       isAboveMatch[parent[node]] |= isAboveMatch[node];
   }
@@ -67,7 +68,7 @@ const sumOfMatches = (self) => self.reduce((sum, value, node) => isBelowMatch[no
 /* The total of all stacks with a match, each once, in each recording; and the number of functions that have time in them. */
 function matchedTotals() {
   const {frame, count} = calls;
-  const total = calls.total[column()];
+  const total = calls.ofAny('total', column());
   const isSeen = new Uint8Array(profile.frames.length);
   findBelow();
   for (let node = 0; node < count; node++) {
@@ -98,8 +99,12 @@ function showFound() {
 
 const isMatch = (node) => matches.has(node.frame);
 
-/* Whether there is a match in the part of the view that a node is the top of. */
-const leadsToMatch = (node) => node.places.some((place) => (node.isCaller ? isBelowMatch : isAboveMatch)[place]);
+/* Whether there is a match in the part of the view that a node is the top of. What has no time is not in the view. */
+function leadsToMatch(node) {
+  const weight = calls[node.kind][column()];
+  return node.isCaller ? node.places.some((place, i) => isBelowMatch[place] && weight[node.sources[i]] > 0)
+    : node.places.some((place) => isAboveMatch[place]);
+}
 
 /* Below the root of a sandwich its callers come after its callees. */
 const branches = (node) => view.callers && node === view.root ? [...node.children, ...view.callers.children] : node.children;
