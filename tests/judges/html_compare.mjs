@@ -209,9 +209,12 @@ export async function aComparisonIsForEverybody() {
     await search(page, 'parse');
     await tableIsOf(page, 'Wall clock, in main: ', ' functions that match');
     await checkAccess(`compared, ${colorScheme}, zoomed and searched`, page);
-    await page.setViewportSize({width: 390, height: 844});
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    check(`nothing sticks out of a phone: ${wide}`, wide <= 390);
+    for (const width of [1600, 1080, 970, 600, 390]) {
+      await page.setViewportSize({width, height: 844});
+      const [wide, inside] = await page.evaluate(() => [document.documentElement.scrollWidth, document.getElementById('detail').scrollWidth]);
+      check(`nothing sticks out of ${width}: ${wide}`, wide <= width);
+      equal(`nor of the details at ${width}`, inside, await page.evaluate(() => document.getElementById('detail').clientWidth));
+    }
     await checkAccess(`compared, ${colorScheme}, phone`, page);
     await close('compared', page);
   }

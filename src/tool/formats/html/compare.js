@@ -141,6 +141,7 @@ function recordingText(recording) {
 
 function makeComparison() {
   byId('comparison').hidden = false;
+  byId('measures').className = 'compared';
   byId('of-before').textContent = recordingText(profile.recordings[BEFORE]);
   byId('of-after').textContent = recordingText(profile.recordings[AFTER]);
   byId('colour').prepend(makeOption('change', 'Change'));
