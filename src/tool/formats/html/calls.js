@@ -34,7 +34,7 @@ class Weights {
   constructor(capacity) {
     this.capacity = capacity;
     this.self = floats(5, capacity);
-    this.total = floats(5, capacity);
+    this.total = this.self.slice();
     this.spent = SPENT_WORDS.map(() => null); /* wall time by what it is spent on: its own */
     this.spentTotal = this.spent.slice();     /* and of all below it too */
     this.changes = null;                      /* see Calls.changesOf */
@@ -45,12 +45,15 @@ class Weights {
       (this.spent[kind] ??= new Float64Array(this.capacity))[node] += ns;
   }
 
+  /* No node comes to these any more: the columns need not have room for others. */
   sumUp(calls) {
-    this.spent.forEach((column, kind) => { this.spentTotal[kind] = column && column.slice(); });
-    const summed = this.spentTotal.filter(Boolean);
-    this.self.forEach((column, i) => { this.total[i].set(column); });
-    for (const column of [...this.total, ...summed])
-      calls.addToCallers(column);
+    for (const [own, total] of [[this.self, this.total], [this.spent, this.spentTotal]]) {
+      own.forEach((column, i) => {
+        own[i] = column && column.slice(0, calls.count);
+        total[i] = column && column.slice(0, calls.count);
+      });
+      total.filter(Boolean).forEach((column) => calls.addToCallers(column));
+    }
   }
 }
 
@@ -61,7 +64,6 @@ class Calls {
       this[key] = new Int32Array(capacity); /* 0: none */
     this.isInlined = new Uint8Array(capacity);
     this.inTable = new Uint8Array(capacity); /* whether its callees are in the table */
-    this.capacity = capacity;
     this.sides = Array.from({length: recordings}, () => new Weights(capacity));
     this.show(AFTER);
     this.sources = [];                        /* trees of the profile, with the node of each of theirs */
@@ -159,7 +161,7 @@ class Calls {
     const weights = this.sides[side];
     const sources = this.sources.filter(({tree}) => tree.side === side && tree.changes);
     if (!weights.changes && sources.length > 0) {
-      weights.changes = floats(4, this.capacity);
+      weights.changes = floats(4, this.count);
       for (const {tree, places} of sources)
         tree.changes.forEach((column, k) => addAt(weights.changes[k], places, column));
       weights.changes.slice(2).forEach((column) => this.addToCallers(column));
