@@ -128,6 +128,8 @@ shows "it does not measure 'nothing', but alloc_objects, alloc_space, inuse_obje
 shows "a store file is made of a recording of wallprof's" export "$TMP/heap.pb.gz" -o "$TMP/x.store"
 shows "it is not a recording of wallprof's" merge "$TMP/heap.pb.gz" -o "$TMP/x.pb.gz"
 shows "it is not a recording of wallprof's; pprof -diff_base" diff "$TMP/heap.pb.gz" "$TMP/heap.pb.gz"
+shows "$TMP/cpu.pb.gz and $TMP/heap.pb.gz have no measure in common" view --print -o "$TMP/x.html" "$TMP/cpu.pb.gz" "$TMP/heap.pb.gz"
+[ ! -e "$TMP/x.html" ] || complain 'there is a page of two measures'
 "$PYTHON" -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("9N", 0, 3, 0, 10000, 0, 1, 1, 4096, 0))' >"$TMP/old.prof"
 shows "'pprof -proto PROGRAM FILE >x.pb.gz' makes a profile of it" top "$TMP/old.prof"
 exit "$bad"
