@@ -254,6 +254,12 @@ static inline size_t tree_node_index(arena_ref node)
     return node / (sizeof(struct tree_node) / ARENA_UNIT_BYTES);
 }
 
+/* How long an array by tree_node_index has to be, for all nodes that are in an arena now. */
+static inline size_t tree_node_index_count(const struct arena *arena)
+{
+    return tree_node_index((arena_ref)(arena->used_bytes / ARENA_UNIT_BYTES)) + 1;
+}
+
 /* A new location, even if the address has one; tree_find_location does not find it. 0 without memory. */
 arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t address, uint64_t function_start);
 

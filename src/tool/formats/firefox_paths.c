@@ -6,8 +6,7 @@
 
 static size_t nodes_bytes(const struct profile *profile)
 {
-    return sizeof(uint32_t) *
-           (tree_node_index((arena_ref)(profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1);
+    return sizeof(uint32_t) * tree_node_index_count(profile->arena);
 }
 
 /* 1 + the path of a node's innermost frame. */

@@ -6,8 +6,7 @@
 
 static size_t stacks_bytes(const struct firefox_tables *tables)
 {
-    return sizeof(uint32_t) *
-           (tree_node_index((arena_ref)(tables->profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1);
+    return sizeof(uint32_t) * tree_node_index_count(tables->profile->arena);
 }
 
 static void number_locations(struct firefox_tables *tables)

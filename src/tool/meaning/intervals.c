@@ -31,17 +31,12 @@ enum { STATE_HOLE = STATE_COUNT };
 
 /* ---- beginning and end ---- */
 
-static size_t node_count(const struct profile *profile)
-{
-    return tree_node_index((arena_ref)(profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1;
-}
-
 int intervals_init(struct intervals *intervals, const struct profile *profile, const struct meaning *meaning)
 {
     const struct timeline *timeline = profile->timeline;
     *intervals = (struct intervals){.profile = profile, .meaning = meaning};
     int status = timeline_index_init(&intervals->index, timeline, profile->thread_count);
-    intervals->nodes = calloc(node_count(profile), sizeof *intervals->nodes);
+    intervals->nodes = calloc(tree_node_index_count(profile->arena), sizeof *intervals->nodes);
     if (status < 0 || !intervals->nodes)
         return -ENOMEM;
     for (uint32_t i = 0; i < timeline->count; i++) {

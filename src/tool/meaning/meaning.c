@@ -187,7 +187,7 @@ static void enter_nodes(const struct making *making)
 
 int meaning_init(struct meaning *meaning, const struct profile *profile)
 {
-    size_t count = tree_node_index((arena_ref)(profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1;
+    size_t count = tree_node_index_count(profile->arena);
     struct meaning_names names;
     int status = meaning_names_init(&names, profile);
     meaning->nodes = calloc(count, sizeof *meaning->nodes);

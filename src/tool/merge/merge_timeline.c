@@ -14,7 +14,7 @@ void merge_timeline_deinit(struct merge_timeline *merged)
 int merge_timeline_begin(struct merge_timeline *merged, const struct profile *profile,
                          struct merge_timeline_part *ret)
 {
-    const size_t nodes = tree_node_index((arena_ref)(profile->arena->used_bytes / ARENA_UNIT_BYTES)) + 1;
+    const size_t nodes = tree_node_index_count(profile->arena);
     *ret = (struct merge_timeline_part){.profile = profile};
     merged->is_lacking |= !profile->timeline;
     if (!merged->is_wanted || merged->is_lacking)
