@@ -62,9 +62,34 @@ struct report_error diff_error(const struct report_error errors[2])
                                  both(errors[0].cpu_ns, errors[1].cpu_ns)};
 }
 
+bool diff_has_error(const struct diff *diff, enum report_metric metric)
+{
+    return diff->has_errors && (metric == METRIC_WALL || metric == METRIC_CPU);
+}
+
+uint64_t diff_error_ns(const struct diff *diff, const struct report_error errors[2],
+                       enum report_metric metric)
+{
+    const struct report_error error = diff_error(errors);
+    if (!diff_has_error(diff, metric))
+        return 0;
+    return metric == METRIC_CPU ? error.cpu_ns : error.wall_ns;
+}
+
 static void add_error(struct report_error *to, const struct report_error *from)
 {
     *to = diff_error((const struct report_error[2]){*to, *from});
+}
+
+/* What the values of a side's run are multiplied by. */
+static double factor_of(const struct diff *diff, int side, size_t run)
+{
+    const struct diff_request *request = &diff->request;
+    if (request->scale == DIFF_WORK)
+        return side ? request->units[0] / request->units[1] : 1;
+    const double before = (double)report_metric(&diff->total[0], request->metric),
+                 own = (double)report_metric(&diff->sides[side].runs[run].selected, request->metric);
+    return request->scale == DIFF_SHARES && before > 0 && own > 0 ? before / own : 1;
 }
 
 /* ---- the runs of a side ---- */
@@ -111,7 +136,7 @@ static void finish_side(struct side_values *side, size_t run_count, enum report_
     static const struct values nothing;
     static const struct report_error exact;
     while (side->wall.runs < run_count)
-        add_run(side, &nothing, run_count > 1 ? &exact : &side->error, metric);
+        add_run(side, &nothing, &exact, metric);
     *ret = side->sum;
     scale_values(ret, 1 / (double)run_count);
     *ret_error = side->error;
@@ -190,7 +215,7 @@ static const char *key_of(const struct diff *diff, int side, bool of_threads, co
 static size_t take_run(const struct diff *diff, int side, size_t run, bool of_threads, struct run_row *rows)
 {
     const struct report *report = &diff->sides[side].runs[run];
-    const double factor = diff_factor(diff, side, run);
+    const double factor = factor_of(diff, side, run);
     const size_t count = rows_in(report, of_threads);
     for (size_t i = 0; i < count; i++) {
         const struct report_row from = row_at(report, of_threads, i);
@@ -258,20 +283,10 @@ static struct spread total_of_runs(const struct diff *diff, int side)
     struct spread spread = {0};
     for (size_t run = 0; run < diff->sides[side].run_count; run++)
         spread_add(&spread,
-                   diff_factor(diff, side, run) *
+                   factor_of(diff, side, run) *
                        (double)report_metric(&diff->sides[side].runs[run].selected, diff->request.metric),
                    0);
     return spread;
-}
-
-double diff_factor(const struct diff *diff, int side, size_t run)
-{
-    const struct diff_request *request = &diff->request;
-    if (request->scale == DIFF_WORK)
-        return side ? request->units[0] / request->units[1] : 1;
-    const double before = (double)report_metric(&diff->total[0], request->metric),
-                 own = (double)report_metric(&diff->sides[side].runs[run].selected, request->metric);
-    return request->scale == DIFF_SHARES && before > 0 && own > 0 ? before / own : 1;
 }
 
 int64_t diff_change(const struct values values[2], enum report_metric metric)

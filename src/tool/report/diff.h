@@ -59,13 +59,15 @@ struct diff {
 int diff_make(struct diff *diff, const struct diff_side sides[2], const struct diff_request *request);
 void diff_free(struct diff *diff);
 
-/* What the values of a side's run are multiplied by. */
-double diff_factor(const struct diff *diff, int side, size_t run);
-
 /* A metric after less before. */
 int64_t diff_change(const struct values values[2], enum report_metric metric);
 
 /* The error bar of a change. */
 struct report_error diff_error(const struct report_error errors[2]);
+
+/* The same of one metric; 0 where it has no bar, or none is shown. May be REPORT_ERROR_UNKNOWN. */
+uint64_t diff_error_ns(const struct diff *diff, const struct report_error errors[2],
+                       enum report_metric metric);
+bool diff_has_error(const struct diff *diff, enum report_metric metric);
 
 #endif

@@ -53,10 +53,8 @@ static void put_total(FILE *stream, const struct diff *diff, const char *what, e
 static void put_error(FILE *stream, const struct diff *diff, const struct diff_row *row)
 {
     char number[TEXT_NUMBER_BYTES];
-    const enum report_metric metric = diff->request.metric;
-    const struct report_error error = diff_error(row->flat_error);
-    const uint64_t error_ns = metric == METRIC_CPU ? error.cpu_ns : error.wall_ns;
-    if (!diff->has_errors || (metric != METRIC_CPU && metric != METRIC_WALL) || error_ns == 0)
+    const uint64_t error_ns = diff_error_ns(diff, row->flat_error, diff->request.metric);
+    if (error_ns == 0)
         return;
     text_time_within(number, error_ns, error_ns);
     fprintf(stream, " ±%s", error_ns == REPORT_ERROR_UNKNOWN ? " few samples" : number);

@@ -30,20 +30,14 @@ static void put_change(const struct writing *writing, const struct values values
     text_put_number(writing->stream, number, CELL_COLUMNS);
 }
 
-static bool has_error(const struct writing *writing, enum report_metric metric)
-{
-    return writing->diff->has_errors && (metric == METRIC_WALL || metric == METRIC_CPU);
-}
-
 /* A change with no digit that is chance, and its error bar. */
 static void put_change_within(const struct writing *writing, const struct values values[2],
                               const struct report_error errors[2], enum report_metric metric)
 {
     char number[TEXT_NUMBER_BYTES] = "few", bar[TEXT_NUMBER_BYTES + 4] = "";
-    const struct report_error error = diff_error(errors);
-    uint64_t error_ns = metric == METRIC_CPU ? error.cpu_ns : error.wall_ns;
+    const uint64_t error_ns = diff_error_ns(writing->diff, errors, metric);
     int64_t change = diff_change(values, metric);
-    if (!has_error(writing, metric)) {
+    if (!diff_has_error(writing->diff, metric)) {
         put_change(writing, values, metric);
         return;
     }
@@ -77,14 +71,14 @@ static int columns_used(const struct writing *writing)
 {
     if (!writing->diff->has_errors)
         return 4 * CELL_COLUMNS + SHARE_COLUMNS + 2;
-    int main_error = has_error(writing, writing->request->metric) ? 2 * ERROR_COLUMNS : 0;
+    int main_error = diff_has_error(writing->diff, writing->request->metric) ? 2 * ERROR_COLUMNS : 0;
     return 3 * CELL_COLUMNS + main_error + ERROR_COLUMNS + SHARE_COLUMNS + 2;
 }
 
 static void put_heading(const struct writing *writing, const char *heading, enum report_metric metric)
 {
     text_put_number(writing->stream, heading, CELL_COLUMNS);
-    if (has_error(writing, metric))
+    if (diff_has_error(writing->diff, metric))
         text_put_number(writing->stream, "±", ERROR_COLUMNS);
 }
 
