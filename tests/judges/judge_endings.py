@@ -51,13 +51,11 @@ class Run:
         os.makedirs(f"{directory}/stores")
         self.directory, self.before_ns = directory, time.monotonic_ns()
         core = resource.RLIM_INFINITY if has_core else 0
-        group = memory_group() if arguments[0] == "out-of-memory" else None
+        if arguments[0] == "out-of-memory": # the process that will ask for it joins it
+            environment = {**environment, "ENDINGS_MEMORY_GROUP": memory_group()}
 
         def prepare():
             resource.setrlimit(resource.RLIMIT_CORE, (core, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-            if group:
-                with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
-                    file.write("0")
 
         done = subprocess.run(
             [*launcher, TARGET, *arguments[:2], f"{directory}/log", *arguments[2:]], cwd=f"{directory}/cwd",

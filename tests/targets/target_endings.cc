@@ -6,7 +6,8 @@
  *     target_endings list
  *
  * child: it is a forked child that ends so, with threads of its own; the parent says how, and returns. The
- * log is memory that survives any end: struct log.
+ * log is memory that survives any end: struct log. out-of-memory: ENDINGS_MEMORY_GROUP is the directory of
+ * a control group with little memory.
  */
 #include "target.h"
 
@@ -277,8 +278,20 @@ static int throws()
     throw std::runtime_error("nobody catches this");
 }
 
+/* Alone: the kernel may kill any process of the group, and a second one where the first is slow to die. */
+static void join_memory_group()
+{
+    const char *group = getenv("ENDINGS_MEMORY_GROUP");
+    std::string path = std::string(group ? group : "") + "/cgroup.procs";
+    int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "0", 1) != 1)
+        die(path.c_str());
+    close(fd);
+}
+
 static int runs_out_of_memory()
 {
+    join_memory_group();
     const size_t step = 1 << 20;
     for (;;) {
         char *memory = (char *)mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
