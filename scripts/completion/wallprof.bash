@@ -169,6 +169,7 @@ _wallprof_run_value() {
     case $option in
     -o | --out | --tool | --store | :) _wallprof_files ;;
     --format) _wallprof_list 'pprof callgrind folded html perfetto firefox store' ;;
+    --runtime-names) _wallprof_words 'auto off' ;;
     *) _wallprof_run_values ;;
     esac
 }
@@ -218,7 +219,7 @@ _wallprof_run_from() { # FIRST
     if [ "$program" -gt "$COMP_CWORD" ] || [[ $program -eq $COMP_CWORD && ${COMP_WORDS[program]} == [=:] ]]; then
         _wallprof_run_value
     elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then
-        _wallprof_words "$_wallprof_run_options --format --top --merge --quiet --help --help-all --version"
+        _wallprof_words "$_wallprof_run_options --format --runtime-names --top --merge --quiet --help --help-all --version"
     else
         _wallprof_run_program
     fi

@@ -8,9 +8,10 @@ wallprof=$BUILD/wallprof
 mkdir "$TMP/work"
 cd "$TMP/work" || exit 1
 
-# COMMAND, whose profile goes to $TMP/NAME.pb.gz
+# COMMAND, whose profile goes to $TMP/NAME.pb.gz. names: what --runtime-names is.
+names=auto
 record() { # NAME COMMAND...
-    WALLPROF_OVERHEAD=off "$wallprof" run --merge -o "$TMP/$1.pb.gz" -- "${@:2}" >"$TMP/$1.out" 2>"$TMP/$1.err" ||
+    WALLPROF_OVERHEAD=off "$wallprof" run --merge --runtime-names "$names" -o "$TMP/$1.pb.gz" -- "${@:2}" >"$TMP/$1.out" 2>"$TMP/$1.err" ||
         complain "$1: status $?: $(tail -3 "$TMP/$1.err")"
 }
 
@@ -98,9 +99,15 @@ function ask() {
 }
 server.listen(0, '127.0.0.1', ask);
 END
-record node node --perf-basic-prof --interpreted-frames-native-stack server.js
+record node node server.js
 expect node buildReport 'running|waiting for a CPU' '' 'buildReport server.js:4'
 screen node | grep -a 'code that node compiled' && complain 'node: it is told flags that it has'
+! ls isolate-*.log >/dev/null 2>&1 || complain 'node: it left a log'
+grep -a '^wallprof: added for names: --perf-basic-prof-only-functions' "$TMP/node.err" >/dev/null || complain 'node: nothing was said'
+printf '#!%s\n' "$(command -v node)" | cat - server.js >script && chmod +x script
+record node-script ./script
+expect node-script buildReport 'running|waiting for a CPU' '' 'buildReport script:5'
+names=off
 record nameless-node node server.js
 screen nameless-node | grep -a -e '--perf-basic-prof' >/dev/null || complain 'node: its flag is not named'
 WALLPROF_HZ=2000 WALLPROF_OVERHEAD=off record half-named-node node --perf-basic-prof -e 'for (let i = 0; i < 3e5; i++) JSON.parse("{}")'
@@ -139,12 +146,14 @@ public class Service {
 }
 END
 javac Service.java || fail 'Service.java is not compiled'
-record java java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -Xcomp \
-    -XX:TieredStopAtLevel=1 -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Service::* \
+names=auto
+record java java -Xcomp -XX:TieredStopAtLevel=1 -XX:CompileCommand=quiet -XX:CompileCommand=compileonly,Service::* \
     -XX:CompileCommand=dontinline,Service::transferFunds Service
 expect java '.*Service.transferFunds' 'waiting for a lock' lock 'Service.transferFunds'
+names=off
 record nameless-java java Service
 screen nameless-java | grep -a -e 'DumpPerfMapAtExit' >/dev/null || complain 'Java: its flag is not named'
+names=auto
 
 # ---- PostgreSQL: a row that all clients change ----
 

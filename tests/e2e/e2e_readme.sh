@@ -96,7 +96,7 @@ check_command() { # COMMAND
         return
     fi
     run_command "$1" || complain "$1: status $?: $(tail -n 5 "$TMP/err")"
-    grep '^wallprof' "$TMP/err" | grep -v '^wallprof: \(and \|profile in\)' && complain "$1: says so"
+    grep '^wallprof' "$TMP/err" | grep -v '^wallprof: \(and \|added for names\|profile in\)' && complain "$1: says so"
     check_files "$1"
     [ -f "$TMP/work/after.pb.gz" ] || [ ! -f "$TMP/work/before.pb.gz" ] || cp "$TMP/work/before.pb.gz" "$TMP/work/after.pb.gz"
 }

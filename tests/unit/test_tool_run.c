@@ -76,16 +76,20 @@ static void an_option_is_a_variable(void **state)
 static void some_options_are_the_commands_own(void **state)
 {
     read_words("-o a.html --out=b,c.html -od --format html --format pprof,folded --store off --top --merge "
-               "--quiet app");
+               "--quiet --runtime-names off app");
     assert_string_equal(options.outs, "a.html,b,c.html,d");
     assert_string_equal(options.formats, "html,pprof,folded");
     assert_string_equal(options.store, "off");
-    assert_true(options.shows_top && options.merges && options.is_quiet);
+    assert_true(options.shows_top && options.merges && options.is_quiet && options.leaves_names);
     assert_int_equal(options.variable_count, 0);
     read_words("app");
     assert_string_equal(options.outs, "");
     assert_null(options.store);
-    assert_false(options.shows_top || options.merges || options.is_quiet);
+    assert_false(options.shows_top || options.merges || options.is_quiet || options.leaves_names);
+    assert_int_equal(read_words("--runtime-names auto app"), 0);
+    assert_false(options.leaves_names);
+    assert_int_equal(read_words("--runtime-names=on app"), 125);
+    assert_string_equal(refusal.text, "--runtime-names on: it is auto or off");
 }
 
 static void help_needs_no_program(void **state)
@@ -231,11 +235,11 @@ static void write_image(const char *name, unsigned machine, unsigned char bits, 
 
 static void assert_refused(const char *name, int status, const char *said)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], interpreter[PATH_MAX];
     refusal = (struct refusal){.status = 0};
     int found = executable_find(name, path, &refusal);
     if (found == 0)
-        found = executable_check(path, &refusal);
+        found = executable_check(path, interpreter, &refusal);
     assert_int_equal(found, status);
     assert_string_equal(refusal.text, said);
 }
@@ -349,8 +353,24 @@ static void a_script_is_followed(void **state)
     write_script("script", "#!/no/such x\n");
     assert_refused("./script", 127, "./script: its interpreter /no/such: no such file");
     write_script("loop", "#!loop\n");
-    assert_int_equal(executable_check("./loop", &refusal), 126);
+    char interpreter[PATH_MAX];
+    assert_int_equal(executable_check("./loop", interpreter, &refusal), 126);
     assert_non_null(strstr(refusal.text, "./loop: too many levels of interpreters"));
+}
+
+static void the_interpreter_of_a_script_is_known(void **state)
+{
+    char interpreter[PATH_MAX];
+    assert_int_equal(executable_check("/bin/sh", interpreter, &refusal), 0);
+    assert_string_equal(interpreter, "");
+    setenv("PATH", "/bin", 1);
+    write_script("inner", "#!/bin/sh\n");
+    write_script("outer", "#!./inner\n");
+    assert_int_equal(executable_check("./outer", interpreter, &refusal), 0);
+    assert_string_equal(interpreter, "/bin/sh");
+    write_script("outer", "#!/usr/bin/env sh\n");
+    assert_int_equal(executable_check("./outer", interpreter, &refusal), 0);
+    assert_string_equal(interpreter, "/bin/sh");
 }
 
 /* ---- the end ---- */
@@ -425,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_program_that_cannot_be_profiled_is_refused),
         cmocka_unit_test(rights_are_refused),
         cmocka_unit_test(a_script_is_followed),
+        cmocka_unit_test(the_interpreter_of_a_script_is_known),
         cmocka_unit_test(the_end_says_where_the_profiles_are),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

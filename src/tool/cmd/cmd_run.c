@@ -19,6 +19,7 @@
 #include "tool/run/run_directory.h"
 #include "tool/run/run_files.h"
 #include "tool/run/run_options.h"
+#include "tool/run/runtime_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ struct run {
     struct run_directory directory;
     struct run_child child;
     struct run_files files;
+    struct runtime_names names;
     char library[PATH_MAX], program[PATH_MAX];
     char report[PATH_MAX + 16]; /* the file that --top shows; "" without */
     struct refusal refusal;
@@ -64,18 +66,21 @@ static int find_library(char ret[PATH_MAX], struct refusal *refusal)
     return refuse(refusal, RUN_FAILED, "libwallprof.so not found; looked in:%s", looked);
 }
 
+static bool writes_store(const struct run *run)
+{
+    bool is_any = false;
+    for (uint32_t i = 0; i <= run->config.more_out_count; i++)
+        is_any |= format_of_name(output_file_name(config_out(&run->config, i))) == FORMAT_STORE;
+    return is_any;
+}
+
 static int check_merge(const struct run *run, struct refusal *refusal)
 {
     if (run->config.interval_ns)
         return refuse(refusal, RUN_FAILED, "--merge: an interval's profile is of one process");
     if (run->directory.no_store)
         return refuse(refusal, RUN_FAILED, "--merge needs a store of the run: %s", run->directory.no_store);
-    for (uint32_t i = 0; i <= run->config.more_out_count; i++) {
-        enum file_format format = format_of_name(output_file_name(config_out(&run->config, i)));
-        if (format == FORMAT_STORE)
-            return refuse(refusal, RUN_FAILED, "--merge: a store is of one process");
-    }
-    return 0;
+    return writes_store(run) ? refuse(refusal, RUN_FAILED, "--merge: a store is of one process") : 0;
 }
 
 /* One file more, which `wallprof gather` writes, or else each process. */
@@ -92,13 +97,28 @@ static int prepare_report(struct run *run)
                                        : outputs_set(&run->config, run->directory.path, name, &run->refusal);
 }
 
+static int ask_for_names(struct run *run, const char *interpreter)
+{
+    struct runtime_names *names = &run->names;
+    *names = (struct runtime_names){.argv = run->options.program};
+    if (run->options.leaves_names)
+        return 0;
+    if (runtime_names_ask(names, run->program, interpreter, run->options.program) < 0)
+        return refuse(&run->refusal, RUN_FAILED, "there is not enough memory");
+    if (*names->options && !run->options.is_quiet)
+        fprintf(stderr, "wallprof: added%s for names: %s (not with --runtime-names off)\n", names->where,
+                names->options);
+    return 0;
+}
+
 static int prepare(struct run *run)
 {
+    char interpreter[PATH_MAX];
     int status = executable_find(*run->options.program, run->program, &run->refusal);
     if (status == 0)
         status = find_library(run->library, &run->refusal);
     if (status == 0)
-        status = executable_check(run->program, &run->refusal);
+        status = executable_check(run->program, interpreter, &run->refusal);
     for (int i = 0; i < run->options.variable_count && status == 0; i++)
         putenv(run->options.variables[i]);
     if (status == 0)
@@ -109,7 +129,7 @@ static int prepare(struct run *run)
         status = check_merge(run, &run->refusal);
     if (status == 0 && run->options.shows_top)
         status = prepare_report(run);
-    return status;
+    return status == 0 ? ask_for_names(run, interpreter) : status;
 }
 
 /* ---- after the end ---- */
@@ -172,11 +192,17 @@ static int fail_to_execute(struct run *run, int error)
     return fail(run);
 }
 
+/* A store gets its names when it is read. */
+static bool may_leave_store(const struct run *run)
+{
+    return writes_store(run) || !*run->directory.path || access(run->directory.path, F_OK) == 0;
+}
+
 static int run_program(struct run *run)
 {
     if (!*run->directory.path && run->options.is_quiet)
-        return fail_to_execute(run, run_child_become(run->program, run->options.program, run->library));
-    int status = run_child_start(&run->child, run->program, run->options.program, run->library);
+        return fail_to_execute(run, run_child_become(run->program, run->names.argv, run->library));
+    int status = run_child_start(&run->child, run->program, run->names.argv, run->library);
     if (status < 0)
         return fail_to_execute(run, -status);
     run_child_drop_streams(run->directory.lock_fd, run->directory.written_fd);
@@ -198,6 +224,8 @@ static int run_program(struct run *run)
     if (run->options.shows_top)
         show_report(run);
     run_directory_end(&run->directory);
+    if (!may_leave_store(run))
+        runtime_names_end(&run->names, run->child.pid);
     run_child_leave(&run->child);
 }
 

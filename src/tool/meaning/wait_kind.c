@@ -225,6 +225,7 @@ static const struct wait_machine {
     {"JVM_Sleep*", WAIT_SLEEP},
     {"JavaThread::sleep*", WAIT_SLEEP},
     {"WatcherThread::sleep*", WAIT_IDLE},
+    {"CallJavaMainInNewThread", WAIT_IDLE}, /* the first thread: it waits for the one that runs main() */
     {"SemaphoreGangTaskDispatcher::*", WAIT_IDLE},
     {"*java?util?concurrent?locks?AbstractQueuedSynchronizer*acquire*", WAIT_LOCK},
     {"*java?util?concurrent?ThreadPoolExecutor*getTask*", WAIT_IDLE},

@@ -18,7 +18,8 @@ enum { PREFIX_BYTES = 4096 };
 
 struct search {
     char prefix[PREFIX_BYTES];
-    int level; /* of scripts */
+    int level;         /* of scripts */
+    char *interpreter; /* the last one of executable_check: PATH_MAX bytes */
     struct refusal *refusal;
 };
 
@@ -192,7 +193,10 @@ static int check_script(struct search *search, const char *path, char *interpret
                       : refuse(search->refusal, RUN_NOT_EXECUTABLE, "%senv: it names no program to run",
                                search->prefix);
     }
-    return status ? status : check_file(search, found);
+    if (status != 0)
+        return status;
+    strcpy(search->interpreter, found);
+    return check_file(search, found);
 }
 
 static int check_file(struct search *search, const char *path)
@@ -216,8 +220,9 @@ static int check_file(struct search *search, const char *path)
     }
 }
 
-int executable_check(const char *path, struct refusal *refusal)
+int executable_check(const char *path, char ret_interpreter[PATH_MAX], struct refusal *refusal)
 {
-    struct search search = {.refusal = refusal};
+    struct search search = {.interpreter = ret_interpreter, .refusal = refusal};
+    *ret_interpreter = '\0';
     return check_file(&search, path);
 }

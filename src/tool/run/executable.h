@@ -15,7 +15,8 @@
 int executable_find(const char *name, char ret[PATH_MAX], struct refusal *refusal);
 
 /* Whether it can be profiled: 0, or the status of the refusal. A file that may be executed but not read is
- * not refused for what is in it. Interpreters of scripts are followed, through `env` too. */
-int executable_check(const char *path, struct refusal *refusal);
+ * not refused for what is in it. Interpreters of scripts are followed, through `env` too. ret_interpreter:
+ * the last of them; "" for a program that is no script. */
+int executable_check(const char *path, char ret_interpreter[PATH_MAX], struct refusal *refusal);
 
 #endif

@@ -86,6 +86,14 @@ static int take_variable(struct run_options *options, const struct option_row *r
     return 0;
 }
 
+static int take_runtime_names(struct run_options *options, const char *value, struct refusal *refusal)
+{
+    options->leaves_names = strcmp(value, "off") == 0;
+    if (!options->leaves_names && *value && strcmp(value, "auto") != 0)
+        return refuse(refusal, RUN_FAILED, "--runtime-names %s: it is auto or off", value);
+    return 0;
+}
+
 static int take_value(struct run_options *options, const char *option, const char *value,
                       struct refusal *refusal)
 {
@@ -96,6 +104,8 @@ static int take_value(struct run_options *options, const char *option, const cha
         options->store = value;
         return 0;
     }
+    if (strcmp(option, "--runtime-names") == 0)
+        return take_runtime_names(options, value, refusal);
     for (int i = 0; i < ROW_COUNT; i++) {
         spell_option(&rows[i], spelt);
         if (strcmp(option, spelt) == 0)
@@ -161,8 +171,8 @@ static int split(char **argv, char option[64], const char **ret_value)
 
 static int refuse_unknown(const char *word, const char *option, struct refusal *refusal)
 {
-    static const char *const own[] = {"--format", "--store", "--top",     "--merge",
-                                      "--quiet",  "--help",  "--version", "--help-all"};
+    static const char *const own[] = {"--format", "--store", "--runtime-names", "--top",    "--merge",
+                                      "--quiet",  "--help",  "--help-all",      "--version"};
     char spelt[ROW_COUNT][64], text[LIKENESS_TEXT_BYTES];
     struct likeness likeness = {.word = option};
     for (int i = 0; i < ROW_COUNT; i++) {
@@ -247,6 +257,7 @@ int run_options_print_help(bool is_whole)
          "                       store: --out with the endings of these\n"
          "  --top                show at the end where the time went, on stderr\n"
          "  --merge              one profile of the program and all that it started\n"
+         "  --runtime-names HOW  off: node and java are not told to write names (auto)\n"
          "  --quiet              do not say at the end where the profile is\n"
          "  --help, --version; --help-all shows the rare options, too; -o is --out");
     if (is_whole) {
