@@ -130,6 +130,13 @@ static void request_writing(struct session *session)
     session_wait_for_writing(&session->handshake); /* also if another thread has asked for it */
 }
 
+/* On a busy machine the sampler may not have had its turn yet, and would have nothing to write. */
+static void await_late_set_up(struct session *session, uint64_t now_ns)
+{
+    if (now_ns >= session->birth.start_ns + SESSION_WORTH_NS)
+        session_state_await(&session->handshake.state, ON_SUSPEND, now_ns + exec_patience_ns);
+}
+
 /* The thread gets no request from here on (observe_overdue.h). One that no hook has seen begin has no record,
  * so the sampler stays held for it. */
 static void begin_exec(struct session *session)
@@ -151,6 +158,7 @@ void session_prepare_exec(void)
     if (!session)
         return;
     session_let_go();
+    await_late_set_up(session, now_ns);
     overhead_group_pause(&session->sampler.overhead_group);
     bool is_left = session_leave_store_at_exec(session, now_ns);
     uint64_t worth_ns = sig_load_relaxed(&session->outputs.worth_writing_ns);

@@ -4,7 +4,9 @@
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
+need gcc
 program=$TARGETS/target_exec
+export TARGET_EXEC_TICKS=1
 
 profiles_in() { # DIRECTORY
     find "$1" -type f -printf '%f\n' | sort
@@ -103,7 +105,7 @@ for nothing in "$TMP/no such program" "$TMP/empty"; do
 done
 
 # In a handler that has interrupted malloc.
-run_in handler '%p.pb.gz' handler 10 "$program" work 100
+TARGET_EXEC_TICKS='' run_in handler '%p.pb.gz' handler 10 "$program" work 100
 assert_equal "profiles, exec in a handler" "$(profiles_in "$TMP/handler" | wc -l)" 2
 
 # A device takes one profile, and nothing is made beside it; no more where nothing can be written.
@@ -119,12 +121,36 @@ assert_equal "status without a directory" $? 0
 assert_equal "messages, one of each program" "$(grep -c "cannot be written to $TMP/none/" "$TMP/err")" 2
 
 # What was begun only to execute something leaves nothing, unless it has lived for 100 ms, as on a busy machine it may.
-run_in short '%p.%n.pb.gz' execv 0 "$program" work 50
+TARGET_EXEC_TICKS='' run_in short '%p.%n.pb.gz' execv 0 "$program" work 50
 [ "$(profiles_in "$TMP/short" | grep -c '[0-9]\.target_exec\.pb\.gz$')" = 1 ] || fail "no profile after a short life: $(ls "$TMP/short")"
 for before in "$TMP"/short/*.target_exec.target_exec.pb.gz; do
     [ ! -e "$before" ] || [ "$(read_pprof totals "$before" | awk '$1 == "wall" { print int($2 / 1e6) }')" -ge 100 ] ||
         fail "a profile of a short life before: $(read_pprof totals "$before")"
 done
+
+# Its sampler has its turn so late that the exec comes first.
+make_late_library() {
+    cat >"$TMP/late.c" <<'SOURCE'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int fd, long offset)
+{
+    static int is_late;
+    if (gettid() != getpid() && !__atomic_exchange_n(&is_late, 1, __ATOMIC_SEQ_CST))
+        usleep(500000);
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+}
+SOURCE
+    gcc -O1 -shared -fPIC -w -o "$TMP/late.so" "$TMP/late.c" || fail "the library cannot be built"
+}
+if ! is_emulated; then # gcc is this machine's
+    make_late_library
+    TARGET_EXEC_TICKS='' LIBRARY="$LIBRARY $TMP/late.so" run_in late '%p.%n.pb.gz' execv 200 "$program" work 50
+    [ "$(profiles_in "$TMP/late" | grep -c '[0-9]\.target_exec\.target_exec\.pb\.gz$')" = 1 ] ||
+        fail "no profile of what was before, where the sampler is late: $(ls "$TMP/late")"
+fi
 
 # A real one: a shell that works and then becomes a compressor.
 mkdir "$TMP/shell"

@@ -10,10 +10,10 @@
  * a control group with little memory.
  */
 #include "target.h"
+#include "sampler_sleeps.h"
 
 #include <csignal>
 #include <cstdlib>
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdexcept>
@@ -81,44 +81,18 @@ static void start_threads(uint64_t count)
     the_log->thread_count = count;
 }
 
-/* How often the sampler thread has gone to sleep; -1 where there is none. */
-static long sampler_sleeps()
-{
-    long sleeps = -1;
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *entry; (entry = readdir(tasks)) && sleeps < 0;) {
-        char line[512], name[32] = "";
-        long count;
-        std::string path = std::string("/proc/self/task/") + entry->d_name + "/status";
-        FILE *status = fopen(path.c_str(), "r");
-        while (status && fgets(line, sizeof line, status)) {
-            sscanf(line, "Name: %31s", name);
-            if (strcmp(name, "wallprof") == 0 && sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1)
-                sleeps = count;
-        }
-        if (status)
-            fclose(status);
-    }
-    closedir(tasks);
-    return sleeps;
-}
-
 /*
  * What is left of a process that is killed says how long its threads had lived at the last tick. When that
- * was depends on how crowded the machine is. So this waits for a whole tick: within one the sampler sleeps
- * once for each thread at most, and once after it.
+ * was depends on how crowded the machine is. So this waits for a whole tick.
  */
 static void wait_for_tick(uint64_t threads)
 {
-    long sleeps, goal = -1;
+    long goal = -1;
     the_log->ticked_ns = clock_ns(CLOCK_MONOTONIC);
     if (!getenv("LD_PRELOAD"))
         return;
-    while ((sleeps = sampler_sleeps()) < 0 || goal < 0 || sleeps < goal) {
-        if (sleeps >= 0 && goal < 0)
-            goal = sleeps + 2 * ((long)threads + 2);
+    while (!has_ticked(&goal, (long)threads))
         usleep(1000);
-    }
 }
 
 /* ---- the endings ---- */

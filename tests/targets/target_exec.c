@@ -7,9 +7,11 @@
  *     target_exec fail MILLISECONDS PROGRAM                 the exec fails; it works on and exits
  *     target_exec work MILLISECONDS                         works and exits
  *
- * Prints how many milliseconds it worked, before and after.
+ * Prints how many milliseconds it worked, before and after. TARGET_EXEC_TICKS: before, it works until there
+ * was a tick.
  */
 #include "target.h"
+#include "sampler_sleeps.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +20,7 @@
 
 static const char *how;
 static unsigned work_for_ms;
+static bool waits_for_tick;
 static char **command;
 
 static void say(const char *what, uint64_t begin_ns)
@@ -28,7 +31,10 @@ static void say(const char *what, uint64_t begin_ns)
 KEEP_FRAME static void work_before_exec(void)
 {
     uint64_t begin_ns = now_ns();
+    long goal = -1;
     work_ms(work_for_ms);
+    while (waits_for_tick && !has_ticked(&goal, 2))
+        work_ms(1);
     say("before", begin_ns);
 }
 
@@ -106,6 +112,7 @@ int main(int count, char **arguments)
     how = arguments[1];
     work_for_ms = (unsigned)strtoul(arguments[2], NULL, 10);
     command = arguments + 3;
+    waits_for_tick = *(getenv("TARGET_EXEC_TICKS") ? getenv("TARGET_EXEC_TICKS") : "") != '\0';
     if (!strcmp(how, "work")) {
         work_after_exec();
         return 0;
