@@ -193,7 +193,7 @@ static int emit_group(struct pprof_writer *writer, const struct thread_groups *g
         emit_tree(writer, writer->profile->tree, groups->members[first].root, thread);
         return 0;
     }
-    int status = thread_group_merge(groups, writer->profile, first, size, &arena, &merged, &root);
+    int status = thread_group_merge(groups, writer->profile, first, size, &arena, &merged, &root, NULL);
     if (status == 0 && writer->timed)
         timed_samples_each(writer->timed, &groups->members[first], size, &merged, root, emit_timed,
                            &(struct timed_group){writer, thread});

@@ -12,6 +12,7 @@ struct format_entry {
     const char *endings[4];
     const char *beginning; /* of names that other programs give; NULL for none */
     bool needs_timeline;
+    bool shows_timeline;                                            /* it needs none, but has more with one */
     int (*write)(const struct profile *profile, struct sink *sink); /* NULL: only the tool writes it */
 };
 
@@ -19,7 +20,7 @@ static const struct format_entry formats[FORMAT_COUNT] = {
     [FORMAT_PPROF] = {.word = "pprof", .endings = {".pb.gz", ".pb"}, .write = enc_pprof_write},
     [FORMAT_CALLGRIND] = {.word = "callgrind", .endings = {".callgrind"}, .beginning = "callgrind.out."},
     [FORMAT_FOLDED] = {.word = "folded", .endings = {".folded", ".collapsed"}},
-    [FORMAT_HTML] = {.word = "html", .endings = {".html"}},
+    [FORMAT_HTML] = {.word = "html", .endings = {".html"}, .shows_timeline = true},
     /* Before Firefox's, whose endings it has too. */
     [FORMAT_PERFETTO] = {.word = "perfetto",
                          .endings = {".perfetto.json.gz", ".perfetto.json"},
@@ -117,6 +118,11 @@ bool format_needs_tool(enum file_format format)
 bool format_needs_timeline(enum file_format format)
 {
     return formats[format].needs_timeline;
+}
+
+bool format_shows_timeline(enum file_format format)
+{
+    return formats[format].needs_timeline || formats[format].shows_timeline;
 }
 
 enum sink_coding format_coding(enum file_format format, const char *name)

@@ -45,6 +45,9 @@ const char *format_word(enum file_format format);
 /* Whether such a file has times: only a recording with a timeline can be written as one. */
 bool format_needs_timeline(enum file_format format);
 
+/* Whether such a file has times if the recording has a timeline. */
+bool format_shows_timeline(enum file_format format);
+
 /* How a file of that name and format is compressed. */
 enum sink_coding format_coding(enum file_format format, const char *name);
 

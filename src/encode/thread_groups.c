@@ -77,19 +77,21 @@ size_t thread_group_size(const struct thread_groups *groups, const struct profil
     return size;
 }
 
-/* A root's own values are written as [overflow], which one of the group's threads may have a node for. */
-static int move_root_values(const struct tree *tree, struct tree *merged, arena_ref root)
+/* A root's own values are written as [overflow], which one of the group's threads may have a node for.
+ * Returns that node; 0 without memory. */
+static arena_ref move_root_values(const struct tree *tree, struct tree *merged, arena_ref root)
 {
     arena_ref child = tree_child(merged, root, tree->pseudo[PSEUDO_OVERFLOW]);
-    if (!child)
-        return -ENOMEM;
-    tree_add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
-    tree_node(merged, root)->self = (struct values){0};
-    return 0;
+    if (child) {
+        tree_add_values(&tree_node(merged, child)->self, &tree_node(merged, root)->self);
+        tree_node(merged, root)->self = (struct values){0};
+    }
+    return child;
 }
 
 int thread_group_merge(const struct thread_groups *groups, const struct profile *profile, size_t first,
-                       size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root)
+                       size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root,
+                       arena_ref *node_of)
 {
     /* Enough for all nodes, with the reserve and tree_init's own records on top: it cannot fill up. */
     size_t bytes = profile->arena->used_bytes + profile->arena->used_bytes / 8 + 65536;
@@ -99,8 +101,11 @@ int thread_group_merge(const struct thread_groups *groups, const struct profile 
     status = tree_init(merged, arena);
     if (status == 0)
         *ret_root = tree_root(merged, 0);
-    const struct tree_merging merging = {.from = profile->tree, .into = merged};
+    const struct tree_merging merging = {.from = profile->tree, .into = merged, .node_of = node_of};
     for (size_t i = 0; status == 0 && i < size; i++)
         status = tree_merge(&merging, groups->members[first + i].root, *ret_root);
-    return status ? status : move_root_values(profile->tree, merged, *ret_root);
+    const arena_ref overflow = status == 0 ? move_root_values(profile->tree, merged, *ret_root) : 0;
+    for (size_t i = 0; overflow && node_of && i < size; i++)
+        node_of[tree_node_index(groups->members[first + i].root)] = overflow;
+    return status < 0 ? status : overflow ? 0 : -ENOMEM;
 }

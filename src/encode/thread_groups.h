@@ -34,8 +34,11 @@ void thread_groups_deinit(struct thread_groups *groups);
 size_t thread_group_size(const struct thread_groups *groups, const struct profile *profile, size_t first);
 
 /* Merges the trees of the members [first, first + size) into one, in `merged`, whose arena is made here. Its
- * locations are the profile's. 0 or -ENOMEM; arena and merged are to be released in both cases. */
+ * locations are the profile's. node_of, if not NULL, gets the new node of each node of theirs, by
+ * tree_node_index: of a root the one that has its own values. 0 or -ENOMEM; arena and merged are to be
+ * released in both cases. */
 int thread_group_merge(const struct thread_groups *groups, const struct profile *profile, size_t first,
-                       size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root);
+                       size_t size, struct arena *arena, struct tree *merged, arena_ref *ret_root,
+                       arena_ref *node_of);
 
 #endif

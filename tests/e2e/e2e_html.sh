@@ -12,5 +12,12 @@ MODULES=$(npm_readers) || skip "$MODULES"
 profile_run "$TMP/run.html" "$PYTHON" -c 'import threading, time
 threading.Thread(target=lambda: sum(range(10000000))).start()
 time.sleep(0.3)' || fail "a profiled program failed"
-[ -s "$TMP/run.html" ] || fail "there is no page of a profiled program"
+# The same recording for Perfetto says when each state began and ended.
+profile_run "$TMP/timed-run.html,$TMP/timed-run.perfetto.json" "$PYTHON" -c 'import threading, time
+threading.Thread(target=lambda: (time.sleep(0.2), sum(range(5000000)))).start()
+sum(range(5000000))
+time.sleep(0.3)' || fail "a profiled program failed"
+for file in run.html timed-run.html timed-run.perfetto.json; do
+    [ -s "$TMP/$file" ] || fail "there is no $file of a profiled program"
+done
 CHROMIUM=$(type -P chromium) node "$TESTS/judges/html_page.mjs" "$MODULES" "$TMP" || fail "a page is not what it should be"

@@ -1,5 +1,5 @@
 /*
- * CHROMIUM=PROGRAM html_page.mjs MODULES PAGES: opens the pages that html_pages wrote, and run.html, in Chromium, from their files and with no network,
+ * CHROMIUM=PROGRAM html_page.mjs MODULES PAGES: opens the pages that html_pages wrote, run.html and timed-run.html, in Chromium, from their files and with no network,
  * and does with them what people do. What a page says is held against what pprof_read.py reads in the same profile,
  * written as a pprof file. MODULES has playwright-core and axe-core.
  */
@@ -11,6 +11,7 @@ import {MEASURES, TITLES, WAIT_MS, failures, complain, equal, check, readPprof, 
 import * as looks from './html_looks.mjs';
 import * as compare from './html_compare.mjs';
 import * as views from './html_views.mjs';
+import * as times from './html_times.mjs';
 
 async function totalsAreThoseOfTheProfile(name) {
   const page = await open(name);
@@ -330,7 +331,7 @@ for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNeste
                     looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.itPrints,
                     compare.whatIsTheSameIsOneFrame, compare.coloursSayWhatHasChanged, compare.eitherSideGivesTheWidths, compare.sharesAndWorkAreCompared,
                     compare.theTableComparesExactly, compare.whatMayBeChanceIsSaid, compare.threadsAreComparedByName, compare.viewsAndFiltersCompare, compare.aLinkSaysTheComparison,
-                    compare.aComparisonIsForEverybody, noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
+                    compare.aComparisonIsForEverybody, ...Object.values(times), noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {
   await test().catch((error) => complain(`${test.name}: ${error.stack}`));
   console.log(`${failures ? '   ' : 'ok '} ${test.name}`);

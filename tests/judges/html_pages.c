@@ -5,11 +5,13 @@
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
  * pool. family: two processes, with threads of some kinds. compared: two runs of one program, with a pprof
- * file of each. stacks: so many different stacks, 100,000 if nothing is said.
+ * file of each. timed: 2.4 s of three threads with a timeline; timed-family: the same of two processes.
+ * stacks: so many different stacks, 100,000 if nothing is said.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
 #include "lib/fake_profile.h"
+#include "lib/timed_profile.h"
 #include "base/random.h"
 
 #include <fcntl.h>
@@ -313,6 +315,16 @@ static void make_compared(struct fake_profile *fake, int side)
     fake->profile.command = programs[side];
 }
 
+static void write_timed(void)
+{
+    static const char *const files[] = {"timed", "timed-family"};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct timed_profile timed;
+        timed_profile_init(&timed, 1 + i);
+        finish(files[i], &timed.fake);
+    }
+}
+
 static void write_compared(void)
 {
     static struct fake_profile sides[2];
@@ -343,6 +355,7 @@ int main(int argc, char **argv)
     write_waits();
     write_family();
     write_compared();
+    write_timed();
     write_stacks(argc > 2 ? (uint32_t)atol(argv[2]) : STACKS);
     return 0;
 }

@@ -47,6 +47,10 @@ static void only_some_need_a_timeline(void **state)
     assert_false(format_needs_timeline(FORMAT_PPROF));
     assert_true(format_needs_timeline(FORMAT_FIREFOX));
     assert_true(format_needs_timeline(FORMAT_PERFETTO));
+    assert_false(format_needs_timeline(FORMAT_HTML));
+    assert_true(format_shows_timeline(FORMAT_HTML));
+    assert_true(format_shows_timeline(FORMAT_FIREFOX));
+    assert_false(format_shows_timeline(FORMAT_PPROF));
 }
 
 static void the_library_writes_two_of_them(void **state)

@@ -192,7 +192,7 @@ static void merged_trees_add_up(void **state)
         (struct values){8, 80, 800, 8000};
     assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
     assert_int_equal(thread_group_size(&groups, &fixture->profile, 0), 3);
-    assert_int_equal(thread_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
+    assert_int_equal(thread_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root, NULL), 0);
     assert_merged(fixture, &merged, root, "abc", 1);
     assert_merged(fixture, &merged, root, "abd", 6);
     assert_merged(fixture, &merged, root, "ab", 5);
@@ -226,7 +226,7 @@ static void a_full_profile_can_be_merged(void **state)
             tree_node(&fixture->tree, node[nodes % 2] = child)->self.samples = 1;
     }
     assert_int_equal(thread_groups_init(&groups, &fixture->profile), 0);
-    assert_int_equal(thread_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root), 0);
+    assert_int_equal(thread_group_merge(&groups, &fixture->profile, 0, 3, &arena, &merged, &root, NULL), 0);
     assert_int_equal(fake_sum(&merged, root).samples, nodes);
     thread_groups_deinit(&groups);
     tree_deinit(&merged);

@@ -146,7 +146,8 @@ static struct values share_out(struct fixture *fixture, struct timed_samples *sa
     struct values all = {0}, both;
     arena_ref root;
     fixture->sum = (struct values){0};
-    assert_int_equal(thread_group_merge(groups, &fixture->profile, first, size, &arena, &merged, &root), 0);
+    assert_int_equal(thread_group_merge(groups, &fixture->profile, first, size, &arena, &merged, &root, NULL),
+                     0);
     for (size_t i = 0; i < size; i++) {
         struct values one = sum_of_tree(&fixture->tree, groups->members[first + i].root);
         add(&all, &one);

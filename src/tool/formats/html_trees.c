@@ -1,7 +1,11 @@
 #include "html_trees.h"
 #include "html_numbers.h"
+#include "html_times.h"
 #include "encode/thread_groups.h"
 #include "tool/meaning/meaning.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 struct tree_writer {
     struct json *json;
@@ -13,6 +17,7 @@ struct tree_writer {
     arena_ref root;
     uint32_t depth; /* of the node before, for put_up */
     struct html_numbers numbers;
+    struct html_times *times; /* NULL: nobody knows when time was spent */
 };
 
 /* ---- columns ---- */
@@ -187,12 +192,10 @@ static void put_labels(struct tree_writer *writer, const struct thread_record *t
     json_int(writer->json, thread->tid);
 }
 
-static void put_tree(struct tree_writer *writer, const struct tree *tree, arena_ref root,
-                     const struct thread_group_member *first, size_t threads)
+/* The tree to write, and the members of the profile that are in it. */
+static void put_tree(struct tree_writer *writer, const struct thread_group_member *first, size_t threads)
 {
     struct json *json = writer->json;
-    writer->tree = tree;
-    writer->root = root;
     const struct tree_sums sums = sums_of(writer);
     json_begin_object(json);
     put_labels(writer, first->thread);
@@ -202,8 +205,12 @@ static void put_tree(struct tree_writer *writer, const struct tree *tree, arena_
         json_key(json, "has_changes");
         json_bool(json, true);
     }
+    if (writer->times)
+        json_member_uint(json, "times", writer->times->count);
     html_numbers_begin(&writer->numbers, "numbers");
     put_columns(writer, sums.has_changes);
+    if (writer->times)
+        html_times_put(writer->times, &writer->numbers, sums.nodes);
     html_numbers_end(&writer->numbers, false);
     json_newline(json);
     put_totals(writer, "total", &sums.total);
@@ -232,25 +239,89 @@ static bool is_empty(const struct tree *tree, arena_ref root)
     return !node->first_child && !tree_has_weight(&node->self);
 }
 
-static int put_group(struct tree_writer *writer, const struct thread_groups *groups, size_t first,
-                     size_t size)
+/* Says where the nodes of a member of a merged tree are in it. */
+static void place_merged(struct tree_writer *writer, arena_ref root, const arena_ref *node_of,
+                         const uint32_t *places)
 {
-    const struct thread_group_member *members = &groups->members[first];
+    const struct tree *tree = writer->profile->tree;
+    for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
+        const uint32_t place = places[tree_node_index(node_of[tree_node_index(node)])];
+        html_times_place(writer->times, node, place);
+    }
+}
+
+/* node_of: see thread_group_merge. */
+static int gather_merged(struct tree_writer *writer, const struct thread_group_member *members, size_t size,
+                         const arena_ref *node_of)
+{
+    uint32_t *places = calloc(tree_node_index_count(writer->tree->arena), sizeof *places), place = 0;
+    if (!places)
+        return -ENOMEM;
+    for (arena_ref ref = writer->root; ref; ref = tree_next(writer->tree, writer->root, ref)) {
+        if (is_written(writer, ref))
+            places[tree_node_index(ref)] = place++;
+    }
+    for (size_t i = 0; i < size; i++)
+        place_merged(writer, members[i].root, node_of, places);
+    free(places);
+    return html_times_gather(writer->times, members, size);
+}
+
+static int gather_own(struct tree_writer *writer, const struct thread_group_member *member)
+{
+    uint32_t place = 0;
+    for (arena_ref ref = writer->root; ref; ref = tree_next(writer->tree, writer->root, ref)) {
+        if (is_written(writer, ref))
+            html_times_place(writer->times, ref, place++);
+    }
+    return html_times_gather(writer->times, member, 1);
+}
+
+static int put_single(struct tree_writer *writer, const struct thread_group_member *member, size_t threads)
+{
+    int status = 0;
+    writer->tree = writer->profile->tree;
+    writer->root = member->root;
+    if (threads == 0 && is_empty(writer->tree, writer->root))
+        return 0;
+    if (writer->times)
+        status = gather_own(writer, member);
+    if (status == 0)
+        put_tree(writer, member, threads);
+    return status;
+}
+
+static int put_merged(struct tree_writer *writer, const struct thread_groups *groups, size_t first,
+                      size_t size, size_t threads)
+{
+    const struct profile *profile = writer->profile;
     struct arena arena = {0};
     struct tree merged = {0};
-    arena_ref root;
-    size_t threads = count_threads(groups, first, size);
-    if (size == 1) {
-        if (threads > 0 || !is_empty(writer->profile->tree, members->root))
-            put_tree(writer, writer->profile->tree, members->root, members, threads);
-        return 0;
+    arena_ref *node_of = NULL;
+    int status = 0;
+    if (writer->times) {
+        node_of = calloc(tree_node_index_count(profile->arena), sizeof *node_of);
+        status = node_of ? 0 : -ENOMEM;
     }
-    int status = thread_group_merge(groups, writer->profile, first, size, &arena, &merged, &root);
     if (status == 0)
-        put_tree(writer, &merged, root, members, threads);
+        status = thread_group_merge(groups, profile, first, size, &arena, &merged, &writer->root, node_of);
+    writer->tree = &merged;
+    if (status == 0 && writer->times)
+        status = gather_merged(writer, &groups->members[first], size, node_of);
+    if (status == 0)
+        put_tree(writer, &groups->members[first], threads);
+    free(node_of);
     tree_deinit(&merged);
     arena_deinit(&arena);
     return status;
+}
+
+static int put_group(struct tree_writer *writer, const struct thread_groups *groups, size_t first,
+                     size_t size)
+{
+    const size_t threads = count_threads(groups, first, size);
+    return size == 1 ? put_single(writer, &groups->members[first], threads)
+                     : put_merged(writer, groups, first, size, threads);
 }
 
 static int put_trees(struct tree_writer *writer)
@@ -267,18 +338,35 @@ static int put_trees(struct tree_writer *writer)
     return status;
 }
 
+/* How the run is divided into slices. */
+static void put_slices(struct tree_writer *writer)
+{
+    json_member_object(writer->json, "slices");
+    json_member_uint(writer->json, "count", HTML_TIMES_SLICES);
+    json_member_uint(writer->json, "ns", writer->times->slice_ns);
+    json_end_object(writer->json);
+}
+
 int html_trees_put(struct json *json, const struct profile *profile)
 {
+    struct html_times times = {0};
     struct tree_writer writer = {.json = json, .profile = profile};
     int status = meaning_names_init(&writer.names, profile);
     int packing = html_numbers_init(&writer.numbers, json);
+    if (html_times_are_known(profile)) {
+        writer.times = &times;
+        status = status < 0 ? status : html_times_init(&times, profile);
+    }
     if (status == 0 && packing == 0)
         status = put_trees(&writer);
     put_totals(&writer, "total", &writer.total);
     put_totals(&writer, "idle", &writer.idle);
+    if (writer.times)
+        put_slices(&writer);
     html_numbers_begin(&writer.numbers, "numbers");
     html_numbers_end(&writer.numbers, true);
     html_numbers_deinit(&writer.numbers);
+    html_times_deinit(&times);
     meaning_names_deinit(&writer.names);
     return status < 0 ? status : packing;
 }

@@ -120,7 +120,7 @@ void merge_release(struct merge *merge)
 
 void merge_keep_timeline(struct merge *merge, enum file_format format)
 {
-    if (format_needs_timeline(format) && merge->labels == LABELS_ID) /* else threads that overlap are one */
+    if (format_shows_timeline(format) && merge->labels == LABELS_ID) /* else threads that overlap are one */
         merge->timeline.is_wanted = true;
 }
 

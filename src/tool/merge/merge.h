@@ -23,9 +23,9 @@ struct merge;
  */
 struct merge *merge_begin(enum label_policy labels);
 
-/* Before anything is added, of each format that the merged recording is to be written in. If one needs a
- * timeline it has one, provided that each recording has one, and that threads are told apart by their numbers
- * (LABELS_ID). */
+/* Before anything is added, of each format that the merged recording is to be written in. If one shows times
+ * the recording has a timeline, provided that each of its parts has one, and that threads are told apart by
+ * their numbers (LABELS_ID). */
 void merge_keep_timeline(struct merge *merge, enum file_format format);
 
 /*

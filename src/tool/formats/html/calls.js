@@ -267,9 +267,9 @@ function threadTop(calls, profile, tree, isInGroups) {
 function makeCalls(profile, thread, showsIdle) {
   const {trees, frame, isEach} = profile.threads.choice(thread);
   const top = frame === 'thread' ? profile.threadFrames[trees[0]] : frame ?? profile.everything;
-  const builder = new CallsBuilder(profile, top, trees.map((tree) => profile.trees[tree]), showsIdle);
+  const builder = new CallsBuilder(profile, top, trees.map(shownTree), showsIdle);
   const {calls} = builder;
   for (const tree of trees)
-    builder.add(profile.trees[tree], isEach ? threadTop(calls, profile, tree, frame === null) : calls.root);
+    builder.add(shownTree(tree), isEach ? threadTop(calls, profile, tree, frame === null) : calls.root);
   return calls.sumUp();
 }

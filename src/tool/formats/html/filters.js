@@ -116,21 +116,22 @@ function addFilter(letter) {
   setFilters([...filterList(), filter]);
 }
 
-function makeChip(filter) {
+function makeChip(text, takeBack) {
   const item = document.createElement('li');
   const button = document.createElement('button');
   const cross = document.createElement('span');
-  const text = FILTERS[filter[0]].title(filtered(filter).name);
   button.type = 'button';
   button.title = `${text}: take this back`;
   cross.textContent = '×';
   cross.setAttribute('aria-hidden', 'true');
   button.append(text, cross);
-  button.addEventListener('click', () => setFilters(filterList().filter((each) => each !== filter)));
+  button.addEventListener('click', takeBack);
   item.append(button);
   return item;
 }
 
 function showChips() {
-  byId('chips').replaceChildren(...filterList().map(makeChip));
+  const chips = filterList().map((filter) => makeChip(FILTERS[filter[0]].title(filtered(filter).name),
+                                                      () => setFilters(filterList().filter((each) => each !== filter))));
+  byId('chips').replaceChildren(...state.range ? [makeChip(rangeText(rangeOf(state.range)), clearRange)] : [], ...chips);
 }

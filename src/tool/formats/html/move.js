@@ -80,6 +80,7 @@ function onTreeKey(event) {
     m: () => filterByKey('m'),
     u: () => filterByKey(''),
     y: () => copy('name'),
+    t: () => isTimed() && toggleMap(),
   };
   const isMove = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key);
   if (!isMove && !actions[event.key])
@@ -98,9 +99,10 @@ function onPageKey(event) {
     byId('search').focus();
     byId('search').select();
   } else if (event.key === 'Escape' && !(event.target instanceof HTMLSelectElement)) {
+    const isAllShown = zoomed === view.root && !state.search;
     if (isTyping && state.search)
       setSearch('');
-    else
+    else if (!((isAllShown || byId('time').contains(document.activeElement)) && clearRange()))
       zoomTo(view.root, tree.contains(document.activeElement));
   }
 }

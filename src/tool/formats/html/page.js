@@ -43,6 +43,11 @@ function showHidden({total, idle}) {
   byId('idle').checked = state.idle === 'shown';
 }
 
+function totalsOfShown() {
+  const trees = profile.threads.choice(state.thread).trees.filter((each) => profile.trees[each].side === shownSide());
+  return state.range ? totalsOfRange(trees) : totalsOf(profile.threads, trees);
+}
+
 function showControls() {
   document.documentElement.dataset.theme = state.theme;
   for (const id of ['view', 'look', 'colour', 'theme'])
@@ -52,7 +57,7 @@ function showControls() {
     byId('search').value = state.search;
   if (profile.isCompared)
     showComparison();
-  const chosen = totalsOf(profile.threads, profile.threads.choice(state.thread).trees.filter((each) => profile.trees[each].side === shownSide()));
+  const chosen = totalsOfShown();
   showHidden(chosen);
   for (const measure of MEASURES) {
     byId(`event-${measure}`).checked = measure === state.event;
@@ -76,6 +81,7 @@ function update() {
   byId('said').textContent = '';
   showControls();
   showChips();
+  showTime();
   showLegend();
   showFound();
   showZoomed();
@@ -87,12 +93,12 @@ function update() {
   showTableSoon();
 }
 
-function set(key, value) {
+function set(key, value, isNewStep = true) {
   const old = zoomed;
   state[key] = value;
   if (remakeView())
     state.zoom = view.findLike(old).id;
-  writeHash(true);
+  writeHash(isNewStep);
   update();
 }
 
@@ -240,6 +246,7 @@ async function start() {
     takeComparison();
   makeHeader();
   makeControls();
+  makeTime();
   readHash();
   update();
   listen();

@@ -88,7 +88,7 @@ class NumberReader {
 
 /* One tree of the data, whose numbers are the next ones. */
 class ThreadTree {
-  constructor(given, reader, hasDelay, side) {
+  constructor(given, reader, hasDelay, side, slices) {
     const {nodes} = given;
     this.side = side;
     this.count = nodes;
@@ -100,13 +100,14 @@ class ThreadTree {
     this.wait = reader.integers(nodes);
     this.rundelay = hasDelay ? reader.values(nodes) : new Float64Array(nodes);
     this.changes = given.has_changes ? [0, 1, 2, 3].map(() => reader.signed(nodes)) : null;
+    this.times = given.times === undefined ? null : new Times(given.times, reader, this, hasDelay, slices.ns / UNITS_OF_SLICE);
   }
 }
 
 /* The locations of all recordings are one list, in which those of one begin at a place. */
 function readTrees({data, numbers}, side, firstLocation) {
   const reader = new NumberReader(numbers);
-  const trees = data.trees.map((given) => new ThreadTree(given, reader, data.total.length > COLUMN.rundelay, side));
+  const trees = data.trees.map((given) => new ThreadTree(given, reader, data.total.length > COLUMN.rundelay, side, data.slices));
   for (const {location} of side === AFTER ? [] : trees) {
     for (let i = 0; i < location.length; i++)
       location[i] += firstLocation;

@@ -4,7 +4,7 @@ let profile = null;
 let data = null;
 const state = {...DEFAULTS};
 let allCalls = null;
-let allCallsOf = null;       /* the threads and times that they are of */
+let allCallsOf = null;       /* the threads, the range, and whether idle time is in them */
 let calls = null;            /* what the filters leave of them */
 let callsOf = null;          /* what of the state they are made of */
 let view = null;
@@ -21,7 +21,7 @@ const wholeTotal = (measure = state.event) => calls.total[COLUMN[measure]][calls
 const CHOICES = {
   view: ['callees', 'callers', 'sandwich'],
   look: ['icicle', 'flame'], colour: ['time', 'module', 'state'], idle: ['hidden', 'shown'], theme: ['auto', 'light', 'dark'],
-  sort: ['self', 'total', 'name', 'module'], side: ['after'], scale: ['time'],
+  sort: ['self', 'total', 'name', 'module'], side: ['after'], scale: ['time'], map: ['hidden', 'shown'],
 };
 
 function allowed(key, value) {
@@ -32,6 +32,7 @@ function allowed(key, value) {
   case 'of': return /^\d{1,9}$/.test(value) && profile.frames[value]?.isMadeUp === false;
   case 'search': return true;
   case 'filters': return areFilters(value);
+  case 'range': return isRange(value);
   case 'units': return profile.isCompared && areUnits(value);
   default: return CHOICES[key].includes(value);
   }
@@ -71,7 +72,7 @@ function writeHash(isNewStep) {
 
 /* Nodes have the same numbers whether idle time is shown or not. */
 function remakeCalls() {
-  const wanted = `${state.thread} ${state.idle}`;
+  const wanted = `${state.thread} ${state.idle} ${state.range}`;
   if (allCallsOf !== wanted)
     allCalls = makeCalls(profile, state.thread, state.idle === 'shown');
   allCallsOf = wanted;

@@ -1,0 +1,301 @@
+/*
+ * html_page.mjs: the strip of time and the map of threads. timed.html is tests/lib/timed_profile.h: 2.4 s in slices of 10 ms. What
+ * a range has in a real program is held against the same recording written for Perfetto.
+ */
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {MEASURES, equal, check, totalsOf, plain, open, close, textOf, frame, focused, press, stateOf, says, search, tableIsOf, checkAccess, chips, pages, WAIT_MS} from './html_browser.mjs';
+
+const MS = 1000000;
+const FILE = 'timed', MERGED = 'timed-family';
+
+/* Milliseconds of each measure. */
+async function totalsAre(what, page, expected) {
+  for (const [measure, ms] of Object.entries(expected))
+    equal(`${what}: ${measure}`, await page.getAttribute(`#total-${measure}`, 'value'), String(measure === 'samples' ? ms : ms * MS));
+}
+
+const rangeIs = (page, text) => page.waitForFunction((range) => (new URLSearchParams(location.hash.slice(1)).get('range') ?? '') === range, text, {timeout: WAIT_MS});
+
+/* The middle of a slice, on the screen. */
+async function placeOf(page, selector, slice) {
+  const {x, y, width, height} = await page.locator(selector).boundingBox();
+  return [x + width * (slice + 0.5) / 240, y + height / 2];
+}
+
+async function drag(page, selector, from, to) {
+  await page.mouse.move(...await placeOf(page, selector, from));
+  await page.mouse.down();
+  await page.mouse.move(...await placeOf(page, selector, to), {steps: 4});
+  await page.mouse.up();
+}
+
+/* How much of the strip is of a kind, in whole slices of all threads. */
+const barsOf = (page, kind) => page.locator(`#strip .spent-${kind}`).evaluateAll((paths) => paths.flatMap((path) => [...path.getAttribute('d').matchAll(/h1v([\d.]+)/g)])
+  .reduce((sum, [, height]) => sum + Number(height), 0) / 100);
+
+/* The colour and the strength of a slice of the map. */
+async function colourInMap(page, row, slice) {
+  const [x, y] = await placeOf(page, `.map-row:nth-of-type(${row}) .slices`, slice);
+  return page.evaluate(([left, top]) => {
+    const element = document.elementFromPoint(left, top);
+    return element.localName === 'path' ? `${element.getAttribute('class').replace('spent-', '')} ${element.getAttribute('fill-opacity')}` : 'nothing';
+  }, [x, y]);
+}
+
+const rowsOf = async (page) => (await page.locator('.map-row button').allTextContents()).join();
+
+export async function withoutATimelineThereIsNoStrip() {
+  for (const name of ['small', 'compared']) {
+    const page = await open(name, '#range=10-20&map=shown');
+    check(`${name}: no strip`, !await page.isVisible('#time') && !await page.locator('#strip *').count());
+    equal(`${name}: no range`, await chips(page), '');
+    await page.locator('.frame[tabindex="0"]').focus();
+    await press(page, 't');
+    check(`${name}: no map`, !await page.isVisible('#map'));
+    await close(name, page);
+  }
+}
+
+export async function theStripAddsUp() {
+  const page = await open(FILE, '#idle=shown');
+  const totals = totalsOf(FILE);
+  for (const measure of MEASURES)
+    equal(`the whole run: ${measure}`, await page.getAttribute(`#total-${measure}`, 'value'), String(totals[measure]));
+  /* Of three threads and 240 slices. */
+  const expected = {running: 239, lock: 120, sleep: 120, file: 1, idle: 240};
+  for (const [kind, slices] of Object.entries(expected))
+    equal(`bars of ${kind}`, (3 * await barsOf(page, kind)).toFixed(1), slices.toFixed(1));
+  equal('in words', plain(await page.getAttribute('#strip', 'aria-valuetext')), 'the whole run, 2.40 s: idle 33.33 %, running 33.19 %, lock 16.67 %, sleep 16.67 %');
+  await page.uncheck('#idle');
+  equal('idle time is hidden', await barsOf(page, 'idle'), 0);
+  equal('the others keep their room', (3 * await barsOf(page, 'running')).toFixed(1), '239.0');
+  await page.selectOption('#thread', {label: 'worker (8002)'});
+  equal('of one thread', await barsOf(page, 'lock'), 120);
+  equal('of one thread, running', await barsOf(page, 'running'), 119);
+  equal('what it does not do', await barsOf(page, 'sleep'), 0);
+  await close(FILE, page);
+}
+
+export async function rangesAddUp() {
+  const totals = totalsOf(FILE);
+  const sums = Object.fromEntries(MEASURES.map((measure) => [measure, 0n]));
+  for (const range of ['0-7', '7-120', '120-239', '239-240']) {
+    const page = await open(FILE, `#idle=shown&range=${range}`);
+    for (const measure of MEASURES)
+      sums[measure] += BigInt(await page.getAttribute(`#total-${measure}`, 'value'));
+    await close(FILE, page);
+  }
+  for (const measure of MEASURES)
+    equal(`all ranges: ${measure}`, sums[measure], totals[measure]);
+}
+
+export async function aDragChoosesARange() {
+  const page = await open(FILE);
+  await drag(page, '#strip', 60, 179);
+  await rangeIs(page, '60-180');
+  await totalsAre('a range', page, {wall: 2400, cpu: 1200, offcpu: 1200, samples: 240});
+  equal('its chip', plain(await chips(page)), '0.60 s to 1.80 s×');
+  equal('what is hidden of it', await textOf(page, '#hidden'), 'Hidden: 1.200 s, 33.33 % of Wall clock, in which threads wait for work.');
+  equal('the legend', (await page.locator('#legend li').allTextContents()).map(plain).sort().join(), 'lock 600.0 ms,running 1.200 s,sleep 600.0 ms');
+  await frame(page, 'crunch').hover();
+  equal('details', (await page.locator('#values tr').allTextContents()).map(plain)[1], 'CPU1.200 s1.200 s100 %');
+  await tableIsOf(page, 'Wall clock: 3 of 3', ' functions');
+  equal('the table', (await page.locator('#rows tr').evaluateAll((all) => all.map((tr) => `${tr.querySelector('th').textContent} ${tr.cells[0].textContent}`))).map(plain).sort().join(),
+        'crunch 1.200 s,nanosleep 600.0 ms,pthread_mutex_lock 600.0 ms');
+  await search(page, 'fsync');
+  await says('what is not in it', page, '#found', 'Nothing matches “fsync”.');
+  await search(page, 'mutex');
+  await says('what is', page, '#found', '1 function matches: 600.0 ms, 25.00 % of Wall clock.');
+  await search(page, '');
+  await drag(page, '#strip', 239, 120); /* from right to left */
+  await rangeIs(page, '120-240');
+  await totalsAre('the second half', page, {wall: 2400, cpu: 1190, offcpu: 1210, samples: 240});
+  await page.goBack();
+  await rangeIs(page, '60-180');
+  await says('after going back', page, '#total-cpu', '1.200 s');
+  await page.click('#chips button');
+  await rangeIs(page, '');
+  await totalsAre('without its chip', page, {wall: 4800, cpu: 2390});
+  await drag(page, '#strip', 10, 20);
+  await rangeIs(page, '10-21');
+  await page.mouse.click(...await placeOf(page, '#strip', 100));
+  await rangeIs(page, '');
+  check('no range is marked', !await page.locator('.ranged').count());
+  await close(FILE, page);
+}
+
+export async function aFingerChoosesARange() {
+  const page = await open(FILE, '', {viewport: {width: 390, height: 844}, hasTouch: true, isMobile: true});
+  const session = await page.context().newCDPSession(page);
+  const touch = async (type, slice) => {
+    const [x, y] = await placeOf(page, '#strip', slice);
+    await session.send('Input.dispatchTouchEvent', {type, touchPoints: type === 'touchEnd' ? [] : [{x, y}]});
+  };
+  await touch('touchStart', 60);
+  for (const slice of [80, 100, 119])
+    await touch('touchMove', slice);
+  await touch('touchEnd', 119);
+  await page.waitForFunction(() => location.hash.includes('range='), null, {timeout: WAIT_MS});
+  await totalsAre('by a finger', page, {cpu: 600, wall: 1200});
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  check(`nothing sticks out of a phone: ${wide}`, wide <= 390);
+  const {y} = await page.locator('#scroll').boundingBox();
+  check(`what is above the graph of a phone: ${y}`, y < 844 / 2);
+  await checkAccess('a range on a phone', page);
+  await page.tap('#show-map');
+  check('the map is narrow too', await page.evaluate(() => document.documentElement.scrollWidth) <= 390);
+  await checkAccess('the map on a phone', page);
+  await close(FILE, page);
+}
+
+export async function keysChooseARange() {
+  const page = await open(FILE);
+  await page.focus('#strip');
+  for (const [key, range] of [['ArrowRight', '0-12'], ['ArrowRight', '1-13'], ['Shift+ArrowRight', '1-14'], ['PageUp', '11-24'], ['End', '227-240'],
+                              ['Shift+ArrowLeft', '227-239'], ['ArrowLeft', '226-238'], ['Home', '0-12'], ['Shift+End', '']]) {
+    await press(page, key);
+    await rangeIs(page, range);
+  }
+  await press(page, 'ArrowLeft');
+  await rangeIs(page, '228-240');
+  equal('the first one', await page.getAttribute('#strip', 'aria-valuenow'), '228');
+  equal('in words', plain(await page.getAttribute('#strip', 'aria-valuetext')), '2.28 s to 2.40 s: sleep 50.00 %, running 45.83 %, file 4.17 %');
+  await press(page, 'Escape');
+  await rangeIs(page, '');
+  equal('the focus stays', await focused(page), 'Range of time');
+  /* In the graph Escape shows all of it first. */
+  await press(page, 'ArrowRight');
+  await rangeIs(page, '0-12');
+  await frame(page, 'crunch').click();
+  await press(page, 'Escape');
+  equal('zoomed out', await textOf(page, '#zoomed'), '');
+  equal('and still in the range', (await stateOf(page)).range, '0-12');
+  await press(page, 'Escape');
+  await rangeIs(page, '');
+  await close(FILE, page);
+}
+
+export async function aLinkSaysTheRange() {
+  const first = await open(FILE);
+  await drag(first, '#strip', 30, 89);
+  await rangeIs(first, '30-90');
+  await first.click('#show-map');
+  await first.selectOption('#thread', {label: 'app (8001)'});
+  const hash = await first.evaluate(() => location.hash), status = await textOf(first, '.status');
+  await close(FILE, first);
+  const second = await open(FILE, hash);
+  equal('by a link', await textOf(second, '.status'), status);
+  await totalsAre('by a link', second, {wall: 600, cpu: 600, offcpu: 0, samples: 60});
+  check('with its map', await second.isVisible('#map'));
+  await second.click('#reset');
+  await rangeIs(second, '');
+  await close(FILE, second);
+  for (const odd of ['9-3', '5-5', '0-240', '0-241', '-1-5', '1', 'x', '01-5']) {
+    const page = await open(FILE, `#range=${encodeURIComponent(odd)}`);
+    equal(`range ${odd}`, await chips(page), '');
+    await close(FILE, page);
+  }
+}
+
+export async function theMapSaysWhatThreadsDo() {
+  const page = await open(FILE);
+  check('hidden at first', !await page.isVisible('#map'));
+  await page.click('#show-map');
+  equal('it is said to be shown', await page.getAttribute('#show-map', 'aria-expanded'), 'true');
+  equal('the busiest come first', await rowsOf(page), 'app (8001),worker (8002),pool (8003)');
+  const colours = [[1, 0, 'running 1'], [1, 119, 'running 1'], [1, 120, 'sleep 1'], [1, 239, 'sleep 1'], [2, 60, 'lock 1'], [2, 180, 'running 1'],
+                   [2, 239, 'file 1'], [3, 60, 'nothing']];
+  for (const [row, slice, colour] of colours)
+    equal(`row ${row}, slice ${slice}`, await colourInMap(page, row, slice), colour);
+  equal('a row in words', plain(await page.getAttribute('.map-row:nth-of-type(2) .slices', 'aria-label')), 'worker (8002): lock 50.00 %, running 49.58 %');
+  await page.check('#idle');
+  equal('idle time', await colourInMap(page, 3, 60), 'idle 1');
+  await page.mouse.move(...await placeOf(page, '.map-row:nth-of-type(1) .slices', 150));
+  equal('what is pointed at', await textOf(page, '#moment'), 'app (8001), 1.50 s to 1.51 s: sleep 100 %');
+  await page.mouse.click(...await placeOf(page, '.map-row:nth-of-type(2) .slices', 150));
+  equal('a click chooses the thread', await page.inputValue('#thread'), '2');
+  await totalsAre('of one thread', page, {cpu: 1190, wall: 2400});
+  equal('and its row is pressed', await page.getAttribute('.map-row:nth-of-type(2) button', 'aria-pressed'), 'true');
+  await drag(page, '.map-row:nth-of-type(1) .slices', 60, 129);
+  await rangeIs(page, '60-130');
+  await totalsAre('of one thread and a range', page, {cpu: 100, wall: 700});
+  await page.click('.map-row:nth-of-type(2) button');
+  equal('once more takes it back', (await stateOf(page)).thread, undefined);
+  await close(FILE, page);
+}
+
+export async function theMapHasKeys() {
+  const page = await open(FILE);
+  await page.locator('.frame[tabindex="0"]').focus();
+  await press(page, 't');
+  check('t shows it', await page.isVisible('#map'));
+  equal('one stop for the tab key', await page.locator('#map button[tabindex="0"]').count(), 1);
+  await page.focus('#map button[tabindex="0"]');
+  await press(page, 'ArrowDown');
+  equal('down', await page.evaluate(() => document.activeElement.textContent), 'worker (8002)');
+  await press(page, 'ArrowRight');
+  equal('what is there', await textOf(page, '#moment'), 'worker (8002), 0.01 s to 0.02 s: lock 100 %');
+  equal('it is read aloud', await page.getAttribute('#moment', 'aria-live'), 'polite');
+  await press(page, 'Enter');
+  equal('Enter chooses it', (await stateOf(page)).thread, '2');
+  await press(page, 'Shift+ArrowRight');
+  await rangeIs(page, '1-3');
+  await press(page, 'Escape');
+  await rangeIs(page, '');
+  await press(page, 'End');
+  equal('to the end', await textOf(page, '#moment'), 'worker (8002), 2.39 s to 2.40 s: file 100 %');
+  await close(FILE, page);
+}
+
+export async function processesHaveTheirRows() {
+  const page = await open(MERGED, '#map=shown&range=0-120');
+  equal('processes', (await page.locator('#map h2').allTextContents()).join(), 'app (8001),db (9001)');
+  equal('their threads', await rowsOf(page), 'app (8001),worker (8002),pool (8003)');
+  await totalsAre('a range of all of them', page, {cpu: 1200, wall: 2400});
+  await close(MERGED, page);
+}
+
+export async function timeIsForEverybody() {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await open(MERGED, '#map=shown', {colorScheme});
+    await checkAccess(`time, ${colorScheme}`, page);
+    await drag(page, '#strip', 60, 179);
+    await rangeIs(page, '60-180');
+    await page.click('.map-row button');
+    await checkAccess(`a range, ${colorScheme}`, page);
+    for (const width of [1600, 1080, 800, 600, 340]) {
+      await page.setViewportSize({width, height: 800});
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      check(`nothing sticks out of ${width}: ${wide}`, wide <= width);
+    }
+    await close(MERGED, page);
+  }
+}
+
+/* ---- a real program, and what Perfetto is told of it ---- */
+
+/* Nanoseconds of a state's events in a range. */
+const traced = (events, isWanted, begin, end) => events.filter(({ph, name}) => ph === 'X' && isWanted(name))
+  .reduce((sum, {ts, dur}) => sum + Math.max(0, Math.min(1000 * (ts + dur), end) - Math.max(1000 * ts, begin)), 0);
+
+export async function aRealRangeIsThatOfItsTrace() {
+  const trace = JSON.parse(readFileSync(join(pages, 'timed-run.perfetto.json'), 'utf8'));
+  const events = trace.traceEvents ?? trace;
+  for (const [first, end] of [[0, 120], [60, 61], [120, 239], [200, 240]]) {
+    const page = await open('timed-run', `#idle=shown&range=${first}-${end}`);
+    const {ns, nodes} = await page.evaluate(() => {
+      const {slices, trees} = JSON.parse(document.getElementById('profile').textContent);
+      return {ns: slices.ns, nodes: trees.reduce((sum, tree) => sum + tree.nodes, 0)};
+    });
+    /* A node is off by less than a thousandth of a slice at each end of a range, and an event by an eighth of a microsecond. The ends have what is
+     * outside of the run. */
+    const within = 2 * nodes * ns / 1000 + 125 * events.length;
+    const [from, to] = [first === 0 ? -Infinity : first * ns, end === 240 ? Infinity : end * ns];
+    for (const [measure, isWanted] of [['cpu', (name) => name === 'running'], ['wall', () => true]]) {
+      const found = Number(await page.getAttribute(`#total-${measure}`, 'value')), expected = traced(events, isWanted, from, to);
+      check(`${measure} of ${first}-${end}: ${found} ns, and ${expected} in the trace`, Math.abs(found - expected) <= within);
+    }
+    await close('timed-run', page);
+  }
+}
