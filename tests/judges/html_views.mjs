@@ -88,6 +88,7 @@ export async function callersStandBelowWhatTheyCall() {
   const functions = functionsOf('small');
   const total = totalsOf('small').wall;
   await page.selectOption('#view', 'callers');
+  equal('where all of them are', await textOf(page, '#where'), '');
   equal('the link', JSON.stringify(await stateOf(page)), '{"view":"callers"}');
   const shown = await namesAt(page, 2);
   const expected = Object.entries(functions.wall).filter(([, {self}]) => self > 0n).sort(([, a], [, b]) => Number(b.self - a.self)).map(([name]) => name);

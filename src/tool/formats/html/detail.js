@@ -22,7 +22,8 @@ function headerCell(scope, text) {
   return th;
 }
 
-const isInlined = (node) => node.places.some((place) => calls.isInlined[place]);
+/* The root of a view of callers has the places of all functions. */
+const isInlined = (node) => !node.frame.isMadeUp && node.places.some((place) => calls.isInlined[place]);
 
 /*
  * Samples do not tell inlined functions apart, and the sums of threads are exact. Of one function in many stacks, bars are not
