@@ -141,7 +141,7 @@ help:
 	@echo 'make deb      a Debian package, in build/dist'
 	@echo 'make fuzz FUZZ_SECONDS=3600   hostile tables, stacks and files, an hour each (scripts/fuzz has more)'
 	@echo 'make options  write anew what is made of src/config/options.def (completion, manual, docs/recording.md)'
-	@echo 'make pictures  draw the pictures of the README anew, of a recording of demo/ledger.c (needs chromium)'
+	@echo 'make pictures  draw the pictures of the documents anew, of a recording of demo/ledger.c (needs chromium)'
 	@echo 'make golden   what the formats look like, anew, in tests/golden (after a change that is wanted)'
 	@echo 'make unit | e2e-quick | lint    parts of check'
 	@echo 'make e2e-rest | strict | sanitizers | fuzz | aarch64 | oracle    parts of check-all'
@@ -368,7 +368,7 @@ lint:
 options:
 	@scripts/options
 
-# The pictures of the README: demo/ledger.c is built, recorded and drawn.
+# The pictures of the README and of the page: demo/ledger.c is built, recorded and drawn.
 pictures: $(LIB) $(TOOL)
 	@WALLPROF_BUILD=$(abspath $(BUILD)) scripts/pictures
 
