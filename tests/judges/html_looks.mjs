@@ -133,6 +133,18 @@ export async function anOldBrowserIsTold() {
   await context.close();
 }
 
+/* It reads base64 by the page's own means, and shows the same. */
+export async function aBrowserOfYesterdayWillDo() {
+  const context = await browser.newContext();
+  context.setDefaultTimeout(WAIT_MS);
+  const page = await context.newPage();
+  await page.addInitScript(() => { delete Uint8Array.fromBase64; });
+  await page.goto(`file://${pages}/small.html`);
+  await page.waitForSelector('.frame');
+  equal('CPU time', await page.getAttribute('#total-cpu', 'value'), String(totalsOf('small').cpu));
+  await context.close();
+}
+
 export async function itPrints() {
   const page = await open('deep');
   await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));

@@ -328,7 +328,7 @@ for (const name of ['small', 'large', 'huge', 'hostile', 'deep'])
 for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNestedMatchesOnce, searchTakesPatterns, views.threadsCanBeTold, views.threadsAreGrouped, views.flamesAreUpsideDown, views.matchesWithoutTimeAreNotGoneTo,
                     views.callersStandBelowWhatTheyCall, views.aSandwichHasBothSides, views.namesStacksAndLinksAreCopied, views.framesCanBeHidden, views.stacksCanBeChosen, views.recursionIsCollapsed,
                     theKeyboardGoesEverywhere, aFrameSaysAllOfItself, theTableIsExact, aLinkSaysTheView, looks.thereAreTwoThemes,
-                    looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.itPrints,
+                    looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.aBrowserOfYesterdayWillDo, looks.itPrints,
                     compare.whatIsTheSameIsOneFrame, compare.coloursSayWhatHasChanged, compare.eitherSideGivesTheWidths, compare.sharesAndWorkAreCompared,
                     compare.theTableComparesExactly, compare.whatMayBeChanceIsSaid, compare.threadsAreComparedByName, compare.viewsAndFiltersCompare, compare.aLinkSaysTheComparison,
                     compare.aComparisonIsForEverybody, ...Object.values(times), noNameIsMarkup, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,

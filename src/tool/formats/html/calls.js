@@ -45,11 +45,11 @@ class Weights {
       (this.spent[kind] ??= new Float64Array(this.capacity))[node] += ns;
   }
 
-  /* No node comes to these any more: the columns need not have room for others. */
+  /* No node comes to these any more. What room the columns have left was never touched, and takes no memory. */
   sumUp(calls) {
     for (const [own, total] of [[this.self, this.total], [this.spent, this.spentTotal]]) {
       own.forEach((column, i) => {
-        own[i] = column && column.slice(0, calls.count);
+        own[i] = column && column.subarray(0, calls.count);
         total[i] = column && column.slice(0, calls.count);
       });
       total.filter(Boolean).forEach((column) => calls.addToCallers(column));

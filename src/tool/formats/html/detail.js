@@ -30,7 +30,7 @@ const isInlined = (node) => !node.frame.isMadeUp && node.places.some((place) => 
  * the sum of theirs.
  */
 function hasBars(node) {
-  return state.view === 'callees' && calls.changesOf(calls.shown) && !node.frame.isMadeUp && !isInlined(node) && !node.group().some(isInlined);
+  return state.view === 'callees' && !node.frame.isMadeUp && calls.changesOf(calls.shown) && !isInlined(node) && !node.group().some(isInlined);
 }
 
 /* Values of all measures: its own, or with all that is below it. */

@@ -8,16 +8,12 @@
 
 /* ---- numbers: src/tool/formats/html_numbers.h ---- */
 
+/* Not all browsers can do it by themselves. */
+const bytesOf = (string) => Uint8Array.fromBase64 ? Uint8Array.fromBase64(string) : Uint8Array.from(atob(string), (letter) => letter.charCodeAt(0));
+
 /* The bytes of all strings are one stream. */
 async function inflate(strings) {
-  const pieces = strings.map(atob);
-  const packed = new Uint8Array(pieces.reduce((sum, {length}) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    for (let i = 0; i < piece.length; i++)
-      packed[at++] = piece.charCodeAt(i);
-  }
-  const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const plain = new Blob(strings.map(bytesOf)).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Uint8Array(await new Response(plain).arrayBuffer());
 }
 
