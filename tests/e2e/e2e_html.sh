@@ -17,7 +17,12 @@ profile_run "$TMP/timed-run.html,$TMP/timed-run.perfetto.json" "$PYTHON" -c 'imp
 threading.Thread(target=lambda: (time.sleep(0.2), sum(range(5000000)))).start()
 sum(range(5000000))
 time.sleep(0.3)' || fail "a profiled program failed"
-for file in run.html timed-run.html timed-run.perfetto.json; do
+"$BUILD/wallprof" run --quiet --merge --timeline 1 --out "$TMP/family-run.html" "$PYTHON" -c 'import os
+child = os.fork()
+sum(range(3000000))
+if child:
+    os.waitpid(child, 0)' || fail "a program of two processes failed"
+for file in run.html timed-run.html timed-run.perfetto.json family-run.html; do
     [ -s "$TMP/$file" ] || fail "there is no $file of a profiled program"
 done
 CHROMIUM=$(type -P chromium) node "$TESTS/judges/html_page.mjs" "$MODULES" "$TMP" || fail "a page is not what it should be"

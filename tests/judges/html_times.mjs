@@ -256,6 +256,21 @@ export async function processesHaveTheirRows() {
   await close(MERGED, page);
 }
 
+export async function aRunOfProcessesHasItsTime() {
+  const page = await open('family-run', '#map=shown&idle=shown');
+  equal('its processes', await page.locator('#map h2').count(), 2);
+  const cpuOf = async (hash) => {
+    const part = await open('family-run', `#idle=shown${hash}`);
+    const cpu = BigInt(await part.getAttribute('#total-cpu', 'value'));
+    await close('family-run', part);
+    return cpu;
+  };
+  const whole = await cpuOf('');
+  check('it has time', whole > 0n);
+  equal('its parts', await cpuOf('&range=0-100') + await cpuOf('&range=100-240'), whole);
+  await close('family-run', page);
+}
+
 export async function timeIsForEverybody() {
   for (const colorScheme of ['light', 'dark']) {
     const page = await open(MERGED, '#map=shown', {colorScheme});

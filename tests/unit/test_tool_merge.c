@@ -638,6 +638,16 @@ static void a_timeline_is_kept_where_it_makes_sense(void **state)
     finish(fixture);
     assert_null(fixture->merged->profile.timeline);
     begin_again(fixture, LABELS_ID);
+    merge_keep_timeline(fixture->merge, FORMAT_PPROF);
+    add_timed(fixture, 100, 0);
+    finish(fixture);
+    assert_null(fixture->merged->profile.timeline);
+    begin_again(fixture, LABELS_ID);
+    merge_keep_timeline(fixture->merge, FORMAT_HTML);
+    add_timed(fixture, 100, 0);
+    finish(fixture);
+    assert_non_null(fixture->merged->profile.timeline);
+    begin_again(fixture, LABELS_ID);
     merge_keep_timeline(fixture->merge, FORMAT_FIREFOX);
     add_timed(fixture, 100, 0);
     fixture->small.profile.timeline = NULL;

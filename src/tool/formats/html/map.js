@@ -3,7 +3,7 @@
  * it is spent on, and is the stronger the more that is.
  */
 
-const MAP_ROWS = 20;  /* that are shown at first */
+const MAP_ROWS = window.innerWidth < 640 ? 8 : 20; /* that are shown at first: the graph is below them */
 const STRENGTHS = 4;  /* of a colour */
 
 let mapOf = null;     /* what of the state the map is drawn of */
