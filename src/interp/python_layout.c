@@ -1,0 +1,185 @@
+#include "python_layout.h"
+
+enum { WORD_BYTES = 8, OFFSET_MAX = 1 << 16, VERSION_3_11 = 0x030b, VERSION_3_12, VERSION_3_13 };
+
+static const struct python_layout layout_3_11 = {
+    .frames =
+        {
+            .state = {.thread_id = 152,
+                      .native_thread_id = 160,
+                      .frame = 56,
+                      .is_frame_in_record = true,
+                      .frame_in_record = 8},
+            .frame =
+                {.code = 32, .previous = 48, .instruction = 56, .mark = 68, .entry_mark = 1, .bytes = 72},
+            .code = {.filename = 112,
+                     .name = 120,
+                     .qualname = 128,
+                     .line_table = 136,
+                     .first_line = 72,
+                     .flags = 48,
+                     .instructions = 184,
+                     .bytes = 144},
+        },
+    .interpreters_head = 40,
+    .interpreter_next = 0,
+    .threads_head = 16,
+    .thread_next = 8,
+    .text = {.length = 16, .state = 32, .ascii_bytes = 48, .wide_bytes = 72},
+    .bytes_data = 32,
+};
+
+static const struct python_layout layout_3_12 = {
+    .frames =
+        {
+            .state = {.thread_id = 136,
+                      .native_thread_id = 144,
+                      .frame = 56,
+                      .is_frame_in_record = true,
+                      .frame_in_record = 0},
+            .frame = {.code = 0,
+                      .previous = 8,
+                      .instruction = 56,
+                      .mark = 70,
+                      .entry_mark = 3,
+                      .has_shims = true,
+                      .bytes = 72},
+            .code = {.filename = 112,
+                     .name = 120,
+                     .qualname = 128,
+                     .line_table = 136,
+                     .first_line = 68,
+                     .flags = 48,
+                     .instructions = 192,
+                     .bytes = 144},
+        },
+    .interpreters_head = 40,
+    .interpreter_next = 0,
+    .threads_head = 72,
+    .thread_next = 8,
+    .text = {.length = 16, .state = 32, .ascii_bytes = 40, .wide_bytes = 56},
+    .bytes_data = 32,
+};
+
+bool python_layout_of(uint32_t version, uint64_t code_type, struct python_layout *ret)
+{
+    switch (version >> PYTHON_VERSION_MINOR_SHIFT) {
+    case VERSION_3_11:
+        *ret = layout_3_11;
+        break;
+    case VERSION_3_12:
+        *ret = layout_3_12;
+        break;
+    default:
+        return false;
+    }
+    ret->frames.code_type = code_type;
+    return true;
+}
+
+/* ---- the table of 3.13 ---- */
+
+/* The words of the table that are used. */
+enum {
+    TABLE_COOKIE,
+    TABLE_VERSION,
+    TABLE_FREE_THREADED,
+    TABLE_INTERPRETERS_HEAD = 5,
+    TABLE_INTERPRETER_NEXT = 8,
+    TABLE_THREADS_HEAD,
+    TABLE_THREAD_NEXT = 21,
+    TABLE_CURRENT_FRAME = 23,
+    TABLE_THREAD_ID,
+    TABLE_NATIVE_THREAD_ID,
+    TABLE_FRAME_PREVIOUS = 29,
+    TABLE_FRAME_EXECUTABLE,
+    TABLE_FRAME_INSTRUCTION,
+    TABLE_FRAME_LOCALS,
+    TABLE_FRAME_OWNER,
+    TABLE_CODE_FILENAME = 35,
+    TABLE_CODE_NAME,
+    TABLE_CODE_QUALNAME,
+    TABLE_CODE_LINES,
+    TABLE_CODE_FIRST_LINE,
+    TABLE_CODE_INSTRUCTIONS = 43,
+    TABLE_BYTES_DATA = 66,
+    TABLE_TEXT_STATE = 68,
+    TABLE_TEXT_LENGTH,
+    TABLE_TEXT_ASCII_BYTES
+};
+
+static const uint64_t table_cookie = 0x7970677562656478U; /* "xdebugpy" */
+
+static void take_frames(const uint64_t *table, struct sig_python_layout *ret)
+{
+    ret->state.thread_id = (uint16_t)table[TABLE_THREAD_ID];
+    ret->state.native_thread_id = (uint16_t)table[TABLE_NATIVE_THREAD_ID];
+    ret->state.frame = (uint16_t)table[TABLE_CURRENT_FRAME];
+    ret->state.is_frame_in_record = false;
+    ret->frame.code = (uint16_t)table[TABLE_FRAME_EXECUTABLE];
+    ret->frame.previous = (uint16_t)table[TABLE_FRAME_PREVIOUS];
+    ret->frame.instruction = (uint16_t)table[TABLE_FRAME_INSTRUCTION];
+    ret->frame.mark = (uint16_t)table[TABLE_FRAME_OWNER];
+    ret->frame.bytes = (uint16_t)table[TABLE_FRAME_LOCALS];
+    ret->code.filename = (uint16_t)table[TABLE_CODE_FILENAME];
+    ret->code.name = (uint16_t)table[TABLE_CODE_NAME];
+    ret->code.qualname = (uint16_t)table[TABLE_CODE_QUALNAME];
+    ret->code.line_table = (uint16_t)table[TABLE_CODE_LINES];
+    ret->code.first_line = (uint16_t)table[TABLE_CODE_FIRST_LINE];
+    ret->code.instructions = (uint16_t)table[TABLE_CODE_INSTRUCTIONS];
+    ret->code.bytes = (uint16_t)(ret->code.line_table + WORD_BYTES);
+}
+
+static bool is_word_in(uint16_t offset, size_t bytes)
+{
+    return offset % WORD_BYTES == 0 && offset + (size_t)WORD_BYTES <= bytes;
+}
+
+/* What sig_python_walk relies on. */
+static bool makes_sense(const struct sig_python_layout *layout)
+{
+    enum { STATE_BYTES = SIG_INTERP_STATE_WORDS * WORD_BYTES, FRAME_BYTES_MAX = 256 };
+    const size_t state_bytes = layout->state.native_thread_id + (size_t)WORD_BYTES;
+    const size_t frame_bytes = layout->frame.bytes, code_bytes = layout->code.bytes;
+    return state_bytes <= STATE_BYTES && is_word_in(layout->state.thread_id, state_bytes) &&
+           is_word_in(layout->state.native_thread_id, state_bytes) &&
+           is_word_in(layout->state.frame, state_bytes) && frame_bytes % WORD_BYTES == 0 &&
+           frame_bytes <= FRAME_BYTES_MAX && is_word_in(layout->frame.code, frame_bytes) &&
+           is_word_in(layout->frame.previous, frame_bytes) &&
+           is_word_in(layout->frame.instruction, frame_bytes) && layout->frame.mark < frame_bytes &&
+           code_bytes <= STATE_BYTES && is_word_in(layout->code.filename, code_bytes) &&
+           is_word_in(layout->code.name, code_bytes) && is_word_in(layout->code.qualname, code_bytes) &&
+           is_word_in(layout->code.line_table, code_bytes) && layout->code.first_line % 4 == 0 &&
+           layout->code.first_line < code_bytes;
+}
+
+/* Offsets of 16 bits would be cut off. Those in the interpreter's state are larger. */
+static bool are_small(const uint64_t *table)
+{
+    for (int i = TABLE_THREAD_NEXT; i <= TABLE_TEXT_ASCII_BYTES; i++) {
+        if (table[i] >= OFFSET_MAX)
+            return false;
+    }
+    return table[TABLE_INTERPRETERS_HEAD] < UINT32_MAX && table[TABLE_INTERPRETER_NEXT] < UINT32_MAX &&
+           table[TABLE_THREADS_HEAD] < UINT32_MAX;
+}
+
+bool python_layout_read(uint32_t version, uint64_t code_type, const uint64_t table[PYTHON_OFFSETS_WORDS],
+                        struct python_layout *ret)
+{
+    if (version >> PYTHON_VERSION_MINOR_SHIFT != VERSION_3_13 || table[TABLE_COOKIE] != table_cookie ||
+        table[TABLE_VERSION] != version || table[TABLE_FREE_THREADED] != 0 || !are_small(table))
+        return false;
+    *ret = layout_3_12; /* what the table lacks is as it was: flags, shims, wide characters */
+    take_frames(table, &ret->frames);
+    ret->frames.code_type = code_type;
+    ret->interpreters_head = (uint32_t)table[TABLE_INTERPRETERS_HEAD];
+    ret->interpreter_next = (uint32_t)table[TABLE_INTERPRETER_NEXT];
+    ret->threads_head = (uint32_t)table[TABLE_THREADS_HEAD];
+    ret->thread_next = (uint32_t)table[TABLE_THREAD_NEXT];
+    ret->text.length = (uint16_t)table[TABLE_TEXT_LENGTH];
+    ret->text.state = (uint16_t)table[TABLE_TEXT_STATE];
+    ret->text.ascii_bytes = (uint16_t)table[TABLE_TEXT_ASCII_BYTES];
+    ret->bytes_data = (uint16_t)table[TABLE_BYTES_DATA];
+    return makes_sense(&ret->frames);
+}

@@ -1,0 +1,66 @@
+/*
+ * The frames of a program that an interpreter runs, as a walk finds them in the interpreter's own memory.
+ *
+ * Whoever samples a thread reads its frames beside its native stack: the handler for its own thread, the
+ * sampler for one that is blocked. What is read are numbers only. Names and lines are found later, by the
+ * sampler (src/interp).
+ *
+ * All of the interpreter's memory may be anything at any moment: freed, half written, or hostile. So it is
+ * only read through struct sig_interp_memory, and every loop is counted. What makes no sense ends the walk.
+ */
+#ifndef WALLPROF_SIG_INTERP_H
+#define WALLPROF_SIG_INTERP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One frame. `code` and `check` together tell a code object from a later one at the same address. */
+struct sig_interp_frame {
+    uint64_t code;  /* the address of the code object */
+    uint64_t check; /* a hash of what the code object said of itself */
+    int32_t at;     /* the instruction's distance from the first one, in bytes; below 0: none has begun */
+    bool is_entry;  /* the outermost of those that one native frame of the interpreter runs */
+};
+
+enum sig_interp_end {
+    SIG_INTERP_NONE,  /* the thread is not known to the interpreter, or runs no code of it */
+    SIG_INTERP_WHOLE, /* the outermost frame was reached */
+    SIG_INTERP_CUT    /* the frames further out could not be read, or did not fit */
+};
+
+/* The frames of one thread, innermost first. */
+struct sig_interp_stack {
+    struct sig_interp_frame *frames; /* the caller's memory */
+    uint32_t capacity;
+    uint32_t count;
+    uint8_t end; /* enum sig_interp_end */
+};
+
+/*
+ * How memory is read: exactly `bytes` bytes, or false. is_held: the thread itself holds on to that memory by
+ * a frame, so only the thread could give it back.
+ */
+struct sig_interp_memory {
+    bool (*read)(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes, bool is_held);
+    uint64_t held_low, held_high; /* for `read`: the thread's own stack; 0 and 0 when not known */
+};
+
+enum {
+    SIG_INTERP_WINDOW_WORDS = 512, /* a page: some 25 frames */
+    SIG_INTERP_STATE_WORDS = 32,
+    SIG_INTERP_KNOWN_CODES = 16 /* a power of two */
+};
+
+/* What a walk needs, and is too large for a handler's stack. The caller's memory, for one walk at a time. */
+struct sig_interp_scratch {
+    uint64_t window_low, window_high; /* of which the words are a copy; equal: nothing */
+    uint64_t window[SIG_INTERP_WINDOW_WORDS];
+    uint64_t state[SIG_INTERP_STATE_WORDS]; /* copies of smaller records */
+    struct {
+        uint64_t code, check;
+    } known[SIG_INTERP_KNOWN_CODES]; /* by address: recursion meets the same code again */
+    uint32_t reads_left;
+};
+
+#endif

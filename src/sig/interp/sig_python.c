@@ -1,0 +1,195 @@
+/*
+ * Frames are read from a copy of the page that ends with the innermost one, since the callers' frames lie
+ * below it. A frame elsewhere moves the window. Code objects are read one by one, each of them once.
+ */
+#include "sig_python.h"
+
+enum {
+    WORD_BYTES = 8,
+    PAGE_BYTES = 4096,
+    READS_MAX = 512,            /* system calls for one walk, more or less */
+    INSTRUCTIONS_MAX = 1 << 28, /* bytes of one code object */
+    WINDOW_BYTES = SIG_INTERP_WINDOW_WORDS * WORD_BYTES
+};
+
+static const uint64_t tag_bits = 3; /* of a pointer to what a frame executes, since 3.14 */
+
+struct walk {
+    const struct sig_python_layout *layout;
+    const struct sig_interp_memory *memory;
+    struct sig_interp_scratch *scratch;
+    struct sig_interp_stack *stack;
+};
+
+static bool read_memory(const struct walk *walk, void *to, uint64_t from, size_t bytes, bool is_held)
+{
+    if (walk->scratch->reads_left == 0 || from % WORD_BYTES != 0 || from < PAGE_BYTES || from + bytes < from)
+        return false;
+    walk->scratch->reads_left--;
+    return walk->memory->read(walk->memory, to, from, bytes, is_held);
+}
+
+/* ---- code objects ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * 0x9e3779b97f4a7c15U ^ hash >> 29;
+}
+
+static uint64_t half_word(const uint64_t *record, uint16_t offset)
+{
+    return record[offset / WORD_BYTES] >> (offset % WORD_BYTES * 8) & UINT32_MAX;
+}
+
+/* Its size, constants, names and exception table stand between the type and the flags. Counters that change
+ * as the code runs are left out. */
+uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uint64_t *header)
+{
+    uint64_t hash = half_word(header, layout->code.first_line);
+    if (header[1] != layout->code_type)
+        return 0;
+    hash = mix(hash, half_word(header, layout->code.flags));
+    for (uint32_t i = 2; i < layout->code.flags / WORD_BYTES; i++)
+        hash = mix(hash, header[i]);
+    hash = mix(hash, header[layout->code.filename / WORD_BYTES]);
+    hash = mix(hash, header[layout->code.name / WORD_BYTES]);
+    hash = mix(hash, header[layout->code.qualname / WORD_BYTES]);
+    hash = mix(hash, header[layout->code.line_table / WORD_BYTES]);
+    return hash | 1;
+}
+
+/* 0 if there is no code object. */
+static uint64_t check_of_code(const struct walk *walk, uint64_t code)
+{
+    struct sig_interp_scratch *scratch = walk->scratch;
+    const size_t at = (code / WORD_BYTES / 2) % SIG_INTERP_KNOWN_CODES;
+    if (scratch->known[at].code == code)
+        return scratch->known[at].check;
+    if (!read_memory(walk, scratch->state, code, walk->layout->code.bytes, true))
+        return 0;
+    scratch->known[at].code = code;
+    scratch->known[at].check = sig_python_code_check(walk->layout, scratch->state);
+    return scratch->known[at].check;
+}
+
+/* ---- frames ---- */
+
+/* Copies a piece of memory that ends where the record ends. */
+static bool copy_window(const struct walk *walk, uint64_t low, uint64_t high)
+{
+    struct sig_interp_scratch *scratch = walk->scratch;
+    bool is_read = read_memory(walk, scratch->window, low, (size_t)(high - low), false);
+    scratch->window_low = is_read ? low : 0;
+    scratch->window_high = is_read ? high : 0;
+    return is_read;
+}
+
+/* A frame's words in the window; NULL if they cannot be read. */
+static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
+{
+    struct sig_interp_scratch *scratch = walk->scratch;
+    const uint64_t end = frame + walk->layout->frame.bytes;
+    if (frame % WORD_BYTES != 0 || frame < 2 * PAGE_BYTES || end < frame)
+        return NULL;
+    bool is_inside = frame >= scratch->window_low && end <= scratch->window_high;
+    bool is_on_stack = frame >= walk->memory->held_low && end <= walk->memory->held_high;
+    if (!is_inside && is_on_stack) /* a shim: its neighbours are no frames */
+        is_inside = copy_window(walk, frame, end);
+    if (!is_inside && !copy_window(walk, end - WINDOW_BYTES, end) &&
+        !copy_window(walk, frame / PAGE_BYTES * PAGE_BYTES, end)) /* a chunk may begin in this page */
+        return NULL;
+    return &scratch->window[(frame - scratch->window_low) / WORD_BYTES];
+}
+
+static int32_t distance_of(const struct walk *walk, uint64_t code, uint64_t instruction)
+{
+    const uint64_t distance = instruction - code - walk->layout->code.instructions;
+    return distance < INSTRUCTIONS_MAX ? (int32_t)distance : -1;
+}
+
+/* False if what the frame executes is no code object. */
+static bool add_frame(const struct walk *walk, const uint64_t *words, bool is_marked)
+{
+    const struct sig_python_layout *layout = walk->layout;
+    struct sig_interp_stack *stack = walk->stack;
+    const uint64_t code = words[layout->frame.code / WORD_BYTES] & ~tag_bits;
+    const uint64_t instruction = words[layout->frame.instruction / WORD_BYTES];
+    const uint64_t check = check_of_code(walk, code);
+    if (check == 0)
+        return false;
+    stack->frames[stack->count++] =
+        (struct sig_interp_frame){.code = code,
+                                  .check = check,
+                                  .at = distance_of(walk, code, instruction),
+                                  .is_entry = is_marked && !layout->frame.has_shims};
+    return true;
+}
+
+/* Without a frame inside it, a shim's native call has just begun. */
+static void note_shim(struct sig_interp_stack *stack)
+{
+    if (stack->count > 0)
+        stack->frames[stack->count - 1].is_entry = true;
+}
+
+/* There is at most one shim for each frame, so twice the capacity bounds a cycle of shims too. */
+static enum sig_interp_end walk_frames(const struct walk *walk, uint64_t frame)
+{
+    const struct sig_python_layout *layout = walk->layout;
+    for (uint32_t left = 2 * walk->stack->capacity; frame != 0 && left > 0; left--) {
+        const uint64_t *words = frame_at(walk, frame);
+        if (!words)
+            return SIG_INTERP_CUT;
+        const uint64_t previous = words[layout->frame.previous / WORD_BYTES];
+        const uint8_t mark =
+            (uint8_t)(words[layout->frame.mark / WORD_BYTES] >> (layout->frame.mark % WORD_BYTES * 8));
+        const bool is_marked = mark == layout->frame.entry_mark;
+        if (is_marked && layout->frame.has_shims)
+            note_shim(walk->stack);
+        else if (walk->stack->count == walk->stack->capacity || !add_frame(walk, words, is_marked))
+            return SIG_INTERP_CUT;
+        frame = previous;
+    }
+    return frame == 0 ? SIG_INTERP_WHOLE : SIG_INTERP_CUT;
+}
+
+/* ---- the thread ---- */
+
+static bool is_its_state(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
+                         const uint64_t *state)
+{
+    return state[layout->state.native_thread_id / WORD_BYTES] == thread->native_id ||
+           (thread->thread_id && state[layout->state.thread_id / WORD_BYTES] == thread->thread_id);
+}
+
+/* The innermost frame; 0 without. */
+static uint64_t innermost_frame(const struct walk *walk)
+{
+    const struct sig_python_layout *layout = walk->layout;
+    uint64_t frame = walk->scratch->state[layout->state.frame / WORD_BYTES], record = frame;
+    if (layout->state.is_frame_in_record &&
+        !read_memory(walk, &frame, record + layout->state.frame_in_record, sizeof frame, false))
+        return 0;
+    return frame;
+}
+
+bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
+                     const struct sig_interp_memory *memory, struct sig_interp_scratch *scratch,
+                     struct sig_interp_stack *stack)
+{
+    const struct walk walk = {layout, memory, scratch, stack};
+    stack->count = 0;
+    stack->end = SIG_INTERP_NONE;
+    scratch->reads_left = READS_MAX;
+    scratch->window_low = scratch->window_high = 0;
+    for (size_t i = 0; i < SIG_INTERP_KNOWN_CODES; i++)
+        scratch->known[i].code = scratch->known[i].check = 0; /* address 0 is no code */
+    if (!read_memory(&walk, scratch->state, thread->state,
+                     layout->state.native_thread_id + (size_t)WORD_BYTES, false) ||
+        !is_its_state(layout, thread, scratch->state))
+        return false;
+    const uint64_t frame = innermost_frame(&walk);
+    if (frame != 0)
+        stack->end = (uint8_t)walk_frames(&walk, frame);
+    return true;
+}

@@ -1,0 +1,61 @@
+/*
+ * The frames of a thread of CPython, 3.11 and later.
+ *
+ * A thread has a state (PyThreadState), which leads to its innermost frame, and each frame to the one that
+ * called it. Frames lie in chunks of memory one after the other, so one copy of a page holds many of them.
+ * Those of generators lie in objects of their own.
+ *
+ * One native call of the interpreter (_PyEval_EvalFrameDefault) runs several frames, because a call from
+ * Python to Python makes no native call. The outermost of them is its entry. In 3.11 that frame is marked.
+ * Since 3.12 a shim stands outside of it: a frame on the native stack that runs no code of the program.
+ *
+ * Called from: the handler, on the thread itself, and the sampler, for a blocked thread. Takes no lock,
+ * allocates nothing, calls nothing of Python.
+ * Source: CPython's Include/internal/pycore_frame.h, Include/cpython/pystate.h, Include/cpython/code.h.
+ */
+#ifndef WALLPROF_SIG_PYTHON_H
+#define WALLPROF_SIG_PYTHON_H
+
+#include "sig_interp.h"
+
+/* Where things are in the records of one version of CPython: offsets in bytes, multiples of 8 but for those
+ * of numbers of 32 bits and of the mark. src/interp/python_layout.h makes and checks it. */
+struct sig_python_layout {
+    uint64_t code_type; /* the address of PyCode_Type: what a code object begins with, after its count */
+    struct {
+        uint16_t thread_id, native_thread_id;
+        uint16_t frame; /* the pointer to the innermost frame, or to the record that has it */
+        bool is_frame_in_record;
+        uint16_t frame_in_record;
+    } state;
+    struct {
+        uint16_t code, previous, instruction, mark;
+        uint8_t entry_mark; /* the byte at `mark` of an entry frame, or of a shim */
+        bool has_shims;
+        uint16_t bytes; /* as far as it is read */
+    } frame;
+    struct {
+        uint16_t filename, name, qualname, line_table, first_line, flags, instructions;
+        uint16_t bytes; /* as far as it is read */
+    } code;
+};
+
+/* Whose frames are wanted. */
+struct sig_python_thread {
+    uint64_t state;     /* the address of its PyThreadState */
+    uint64_t native_id; /* the kernel's thread id */
+    uint64_t thread_id; /* the C library's, which survives a fork; 0 if not known */
+};
+
+/*
+ * Reads the frames of a thread. False if the state is not that thread's, or not any more: then the stack is
+ * empty. The layout is one that python_layout.h has checked.
+ */
+bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
+                     const struct sig_interp_memory *memory, struct sig_interp_scratch *scratch,
+                     struct sig_interp_stack *stack);
+
+/* The hash of a code object's header, of layout->code.bytes at an aligned address; 0 if it is no code. */
+uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uint64_t *header);
+
+#endif

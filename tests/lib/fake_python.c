@@ -1,0 +1,137 @@
+#include "lib/fake_python.h"
+
+#include <string.h>
+
+enum { WORD_BYTES = 8, CODE_TYPE = 0x5000 };
+
+static bool read_block(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes,
+                       bool is_held)
+{
+    struct fake_python *python = (struct fake_python *)(uintptr_t)memory;
+    const uint64_t low = (uintptr_t)python->words, high = low + sizeof python->words;
+    (void)is_held;
+    python->reads++;
+    if (from < low || from > high || bytes > high - from)
+        return false;
+    memcpy(to, (const char *)python->words + (from - low), bytes);
+    return true;
+}
+
+uint64_t fake_python_alloc(struct fake_python *python, uint32_t words)
+{
+    uint64_t address = (uintptr_t)&python->words[python->used];
+    python->used += words;
+    return address;
+}
+
+uint64_t *fake_python_at(struct fake_python *python, uint64_t address)
+{
+    return &python->words[(address - (uintptr_t)python->words) / WORD_BYTES];
+}
+
+void fake_python_set_half(struct fake_python *python, uint64_t address, uint32_t value)
+{
+    memcpy((char *)fake_python_at(python, address) + address % WORD_BYTES, &value, sizeof value);
+}
+
+static void set_word(struct fake_python *python, uint64_t address, uint64_t value)
+{
+    *fake_python_at(python, address) = value;
+}
+
+void fake_python_init(struct fake_python *python, uint32_t version)
+{
+    memset(python, 0, sizeof *python);
+    python->memory.read = read_block;
+    python->used = 16;
+    python_layout_of(version, CODE_TYPE, &python->layout);
+    const struct sig_python_layout *frames = &python->layout.frames;
+    python->state = fake_python_alloc(python, SIG_INTERP_STATE_WORDS);
+    set_word(python, python->state + frames->state.native_thread_id, FAKE_PYTHON_TID);
+    set_word(python, python->state + frames->state.thread_id, FAKE_PYTHON_THREAD_ID);
+    set_word(python, python->state + frames->state.frame, fake_python_alloc(python, 2));
+}
+
+static uint64_t text_header(struct fake_python *python, uint32_t bytes, uint32_t length, uint32_t kind,
+                            bool is_ascii)
+{
+    const uint16_t header_bytes = is_ascii ? python->layout.text.ascii_bytes : python->layout.text.wide_bytes;
+    uint64_t text = fake_python_alloc(python, (header_bytes + bytes + WORD_BYTES) / WORD_BYTES);
+    set_word(python, text + python->layout.text.length, length);
+    fake_python_set_half(python, text + python->layout.text.state,
+                         kind << 2 | 1U << 5 | (uint32_t)is_ascii << 6);
+    return text;
+}
+
+uint64_t fake_python_text(struct fake_python *python, const char *text)
+{
+    const uint32_t length = (uint32_t)strlen(text);
+    uint64_t address = text_header(python, length, length, 1, true);
+    memcpy(fake_python_at(python, address + python->layout.text.ascii_bytes), text, length);
+    return address;
+}
+
+uint64_t fake_python_wide_text(struct fake_python *python, const uint16_t *text, uint32_t length)
+{
+    uint64_t address = text_header(python, 2 * length, length, 2, false);
+    memcpy(fake_python_at(python, address + python->layout.text.wide_bytes), text, 2 * (size_t)length);
+    return address;
+}
+
+uint64_t fake_python_bytes(struct fake_python *python, const void *bytes, uint32_t count)
+{
+    uint64_t address =
+        fake_python_alloc(python, (python->layout.bytes_data + count + WORD_BYTES) / WORD_BYTES);
+    set_word(python, address + 16, count);
+    memcpy(fake_python_at(python, address + python->layout.bytes_data), bytes, count);
+    return address;
+}
+
+uint64_t fake_python_code(struct fake_python *python, const char *name, uint32_t first_line,
+                          const uint8_t *lines, uint32_t line_bytes)
+{
+    const struct sig_python_layout *layout = &python->layout.frames;
+    uint64_t code = fake_python_alloc(python, FAKE_PYTHON_CODE_BYTES / WORD_BYTES);
+    set_word(python, code + 8, CODE_TYPE);
+    fake_python_set_half(python, code + layout->code.first_line, first_line);
+    set_word(python, code + layout->code.filename, fake_python_text(python, "/home/user/app.py"));
+    set_word(python, code + layout->code.name, fake_python_text(python, "short"));
+    set_word(python, code + layout->code.qualname, fake_python_text(python, name));
+    set_word(python, code + layout->code.line_table, fake_python_bytes(python, lines, line_bytes));
+    return code;
+}
+
+static uint64_t add_frame(struct fake_python *python, uint64_t code, uint64_t instruction, uint8_t mark)
+{
+    const struct sig_python_layout *layout = &python->layout.frames;
+    uint64_t frame = fake_python_alloc(python, layout->frame.bytes / WORD_BYTES + 3);
+    uint64_t record = *fake_python_at(python, python->state + layout->state.frame);
+    set_word(python, frame + layout->frame.code, code);
+    set_word(python, frame + layout->frame.previous, python->frame);
+    set_word(python, frame + layout->frame.instruction, instruction);
+    ((uint8_t *)fake_python_at(python, frame))[layout->frame.mark] = mark;
+    set_word(python, record + layout->state.frame_in_record, frame);
+    return python->frame = frame;
+}
+
+uint64_t fake_python_call(struct fake_python *python, uint64_t code, int32_t at, bool is_entry)
+{
+    const struct sig_python_layout *layout = &python->layout.frames;
+    const bool is_marked = is_entry && !layout->frame.has_shims;
+    return add_frame(python, code, code + layout->code.instructions + (uint64_t)(int64_t)at,
+                     is_marked ? layout->frame.entry_mark : 0);
+}
+
+uint64_t fake_python_shim(struct fake_python *python)
+{
+    return add_frame(python, 0, 0, python->layout.frames.frame.entry_mark);
+}
+
+bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack, uint32_t capacity)
+{
+    static struct sig_interp_frame frames[FAKE_PYTHON_FRAMES];
+    static struct sig_interp_scratch scratch;
+    const struct sig_python_thread thread = {python->state, FAKE_PYTHON_TID, FAKE_PYTHON_THREAD_ID};
+    *stack = (struct sig_interp_stack){.frames = frames, .capacity = capacity};
+    return sig_python_walk(&python->layout.frames, &thread, &python->memory, &scratch, stack);
+}

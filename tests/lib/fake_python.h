@@ -1,0 +1,62 @@
+/*
+ * The memory of a CPython process, made by hand: one thread's state, its frames, and code objects.
+ *
+ * All of it lies in one block. It is read through a callback that refuses whatever is outside.
+ */
+#ifndef WALLPROF_FAKE_PYTHON_H
+#define WALLPROF_FAKE_PYTHON_H
+
+#include "interp/python_layout.h"
+#include "sig/interp/sig_python.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    FAKE_PYTHON_TID = 4711,
+    FAKE_PYTHON_THREAD_ID = 0x7000,
+    FAKE_PYTHON_WORDS = 16384,
+    FAKE_PYTHON_FRAMES = 64,
+    FAKE_PYTHON_CODE_BYTES = 400
+};
+
+struct fake_python {
+    struct sig_interp_memory memory; /* first: the callback finds the rest by it */
+    struct python_layout layout;
+    uint64_t words[FAKE_PYTHON_WORDS] __attribute__((aligned(4096)));
+    uint32_t used; /* words */
+    uint64_t state, frame;
+    uint32_t reads;
+};
+
+/* version: as Py_Version says it, of 3.11 or 3.12. */
+void fake_python_init(struct fake_python *python, uint32_t version);
+
+/* So many words, zeroed; their address. */
+uint64_t fake_python_alloc(struct fake_python *python, uint32_t words);
+
+/* The words at an address of the block. */
+uint64_t *fake_python_at(struct fake_python *python, uint64_t address);
+
+/* Sets 4 bytes. */
+void fake_python_set_half(struct fake_python *python, uint64_t address, uint32_t value);
+
+/* A string of one byte a character; one of two bytes a character; bytes. Their addresses. */
+uint64_t fake_python_text(struct fake_python *python, const char *text);
+uint64_t fake_python_wide_text(struct fake_python *python, const uint16_t *text, uint32_t length);
+uint64_t fake_python_bytes(struct fake_python *python, const void *bytes, uint32_t count);
+
+/* A code object of a function that begins at a line, with a table of lines. */
+uint64_t fake_python_code(struct fake_python *python, const char *name, uint32_t first_line,
+                          const uint8_t *lines, uint32_t line_bytes);
+
+/* A frame is called by the innermost one so far. at: bytes of its last instruction. Its address. */
+uint64_t fake_python_call(struct fake_python *python, uint64_t code, int32_t at, bool is_entry);
+
+/* The native call that comes next begins (3.12). */
+uint64_t fake_python_shim(struct fake_python *python);
+
+/* Walks with room for so many frames. */
+bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack, uint32_t capacity);
+
+#endif
