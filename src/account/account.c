@@ -1,5 +1,6 @@
 #include "account.h"
 #include "base/arena.h"
+#include "interp_stack.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,7 +13,9 @@ int account_init(struct account *account, struct tree *tree, const struct module
     account->stack_caches.bytes_max = options->cache_bytes;
     account->fold =
         (struct fold){.tree = tree, .period_ns = options->period_ns, .timeline = options->timeline};
+    account->interp = options->interp;
     locate_init(&account->locate, tree, modules);
+    account->locate.interp = options->interp;
     account->path = scratch_alloc(sizeof(arena_ref) * account->path_capacity);
     account->inner = scratch_alloc(sizeof(uint32_t) * account->path_capacity);
     account->whole = scratch_alloc(sizeof(uint64_t) * account->path_capacity);
@@ -21,6 +24,7 @@ int account_init(struct account *account, struct tree *tree, const struct module
 
 void account_deinit(struct account *account)
 {
+    interp_stack_deinit(account);
     scratch_free(account->path, sizeof(arena_ref) * account->path_capacity);
     scratch_free(account->inner, sizeof(uint32_t) * account->path_capacity);
     scratch_free(account->whole, sizeof(uint64_t) * account->path_capacity);
@@ -46,33 +50,67 @@ static void provide_cache(struct account *account, struct stack_cache **cache, u
 }
 
 /* Adds the thread's labels as the outermost frames of its stack. The path of a base has them already. */
-static void add_labels(struct account *account, uint32_t stack, struct fold_observation *observation)
+static void add_labels(struct account *account, uint32_t stack, arena_ref *path,
+                       struct fold_observation *observation)
 {
     const struct label_table *labels = account->labels;
     uint32_t set[LABELS_DEPTH_MAX];
     size_t count = labels_of_stack(labels, stack, set);
     for (size_t i = observation->base ? 0 : count; i-- > 0;)
-        account->path[observation->depth++] =
+        path[observation->depth++] =
             tree_label(account->fold.tree, labels_key(labels, set[i]), labels_value(labels, set[i]));
     observation->label_count = (uint32_t)count;
 }
 
+/* Folds from the root. Frames of an interpreter may differ where native ones do not, so that the stack cache
+ * knows no node of such a stack. */
+static void fold_interp_stack(struct account *account, struct fold_thread *thread, struct stack_cache *cache,
+                              const struct account_stack *seen, struct locate_stack *stack,
+                              struct fold_observation *observation)
+{
+    arena_ref *path = account->path;
+    if (seen->is_cached)
+        complete_stack(account, cache, stack);
+    observation->base = 0;
+    observation->depth = interp_stack_path(account, stack, seen->interp, &path);
+    if (observation->depth == 0)
+        observation->depth = locate_path(&account->locate, stack, path);
+    observation->path = path;
+    add_labels(account, seen->labels, path, observation);
+    fold_observe(&account->fold, thread, observation);
+    if (cache)
+        stack_cache_forget(cache);
+}
+
 /* Folds from the last node that the stack shares with the one before, or from the root. */
+static void fold_native_stack(struct account *account, struct fold_thread *thread, struct stack_cache *cache,
+                              const struct account_stack *seen, struct locate_stack *stack,
+                              struct fold_observation *observation)
+{
+    uint64_t overflows = account->fold.tree->overflows;
+    observation->base = cache ? stack_cache_base(cache, seen->labels) : 0;
+    if (cache && !observation->base)
+        complete_stack(account, cache, stack);
+    observation->depth = locate_path(&account->locate, stack, account->path);
+    add_labels(account, seen->labels, account->path, observation);
+    fold_observe(&account->fold, thread, observation);
+    if (cache && overflows == account->fold.tree->overflows)
+        stack_cache_keep(cache, account->fold.tree, thread->node, account->inner, stack->depth, seen->labels);
+}
+
 static void fold_stack(struct account *account, struct fold_thread *thread, struct stack_cache **of_thread,
                        const struct account_stack *seen, struct fold_observation *observation)
 {
     struct stack_cache *cache = seen->is_cached ? *of_thread : NULL;
-    struct locate_stack stack = {seen->addresses, seen->depth, seen->is_truncated, seen->moment,
-                                 account->inner};
-    uint64_t overflows = account->fold.tree->overflows;
-    observation->base = cache ? stack_cache_base(cache, seen->labels) : 0;
-    if (cache && !observation->base)
-        complete_stack(account, cache, &stack);
-    observation->depth = locate_path(&account->locate, &stack, account->path);
-    add_labels(account, seen->labels, observation);
-    fold_observe(&account->fold, thread, observation);
-    if (cache && overflows == account->fold.tree->overflows)
-        stack_cache_keep(cache, account->fold.tree, thread->node, account->inner, stack.depth, seen->labels);
+    struct locate_stack stack = {.addresses = seen->addresses,
+                                 .depth = seen->depth,
+                                 .is_truncated = seen->is_truncated,
+                                 .moment = seen->moment,
+                                 .inner = account->inner};
+    if (seen->interp)
+        fold_interp_stack(account, thread, cache, seen, &stack, observation);
+    else
+        fold_native_stack(account, thread, cache, seen, &stack, observation);
     provide_cache(account, of_thread, cache ? cache->walk->count : seen->depth);
 }
 

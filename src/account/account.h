@@ -11,6 +11,7 @@
 #define WALLPROF_ACCOUNT_H
 
 #include "fold.h"
+#include "interp/interp.h"
 #include "labels.h"
 #include "locate.h"
 #include "modules/modules.h"
@@ -26,8 +27,15 @@ struct account {
     struct locate locate;
     struct stack_caches stack_caches;
     const struct label_table *labels;
-    arena_ref *path; /* scratch: the locations of one stack, and of its labels */
-    uint32_t *inner; /* scratch: its locate_stack.inner */
+    arena_ref *path;       /* scratch: the locations of one stack, and of its labels */
+    uint32_t *inner;       /* scratch: its locate_stack.inner */
+    struct interp *interp; /* not owned; NULL: there is none */
+    struct interp_paths {  /* scratch, from the first stack with an interpreter's frames on */
+        arena_ref *merged, *frames;
+        uint8_t *roles;
+        bool *is_entry;
+        size_t capacity; /* of merged: twice that of the path, as all of them have room for */
+    } interp_paths;
     uint64_t *whole; /* scratch: its addresses, when the shared frames must be folded again */
     size_t path_capacity;
 };
@@ -40,11 +48,13 @@ struct account_stack {
     bool is_cached;    /* addresses are only the new inner frames; the thread's stack cache has the others */
     uint32_t labels;   /* the number of the thread's label stack then */
     struct modules_moment moment;
+    const struct sig_interp_stack *interp; /* the frames that an interpreter runs in it; NULL: none */
 };
 
 struct account_options {
     struct timeline *timeline;        /* not owned; may be NULL */
     const struct label_table *labels; /* not owned */
+    struct interp *interp;            /* not owned; may be NULL */
     uint64_t period_ns;               /* between ticks */
     uint32_t depth;                   /* of the deepest stack */
     size_t cache_bytes;               /* for the stack caches of all threads */

@@ -7,6 +7,7 @@
 #ifndef WALLPROF_LOCATE_H
 #define WALLPROF_LOCATE_H
 
+#include "interp/interp.h"
 #include "modules/modules.h"
 #include "profile/tree.h"
 
@@ -19,10 +20,12 @@ enum { LOCATE_CACHE_ENTRIES = 4096 };
 struct locate {
     struct tree *tree;
     const struct modules *modules;
-    struct locate_entry { /* direct-mapped by address; address 0 is empty */
+    const struct interp *interp; /* NULL: there is none */
+    struct locate_entry {        /* direct-mapped by address; address 0 is empty */
         uint64_t address;
         arena_ref location;
         bool is_own;
+        uint8_t role; /* enum interp_role */
     } cache[LOCATE_CACHE_ENTRIES];
 };
 
@@ -38,6 +41,7 @@ struct locate_stack {
     bool is_truncated;
     struct modules_moment moment;
     uint32_t *inner; /* result unless NULL, by address: how many locations come before its own */
+    uint8_t *roles;  /* result unless NULL, by location: enum interp_role */
 };
 
 /*

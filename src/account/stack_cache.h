@@ -45,6 +45,12 @@ void stack_cache_destroy(struct stack_caches *caches, struct stack_cache *cache)
  * stack must be folded whole (stack_cache_whole). */
 arena_ref stack_cache_base(const struct stack_cache *cache, uint32_t labels);
 
+/* The nodes of the last stack are not known: the next one is folded whole. */
+static inline void stack_cache_forget(struct stack_cache *cache)
+{
+    cache->walks = 0;
+}
+
 /* Adds the shared frames to the `count` addresses of a new stack, innermost first; capacity bounds all. */
 size_t stack_cache_whole(const struct stack_cache *cache, uint64_t *addresses, size_t count, size_t capacity);
 

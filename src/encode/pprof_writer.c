@@ -200,7 +200,7 @@ static void add_lines(struct pprof_writer *writer, uint32_t location_index)
 static void emit_location(struct pprof_writer *writer, const struct location *location)
 {
     protobuf_uint(&writer->message, LOCATION_ID, writer->location_ids[location->index]);
-    if (!location->pseudo) {
+    if (!location->pseudo && !tree_is_script(location)) {
         protobuf_uint(&writer->message, LOCATION_MAPPING_ID, mapping_id_of(writer, location));
         protobuf_uint(&writer->message, LOCATION_ADDRESS, location->address);
     }

@@ -26,6 +26,7 @@ static const char no_memory_name[] = "[no memory for the name]";
 /* What identifies a function: the meaning of struct symbolize_entry.key and .name. */
 enum entry_kind {
     ENTRY_FIXED,  /* name: of a pseudo-frame, or [anonymous code]; no key */
+    ENTRY_SCRIPT, /* name: a script's function; key: the address of its record in the arena */
     ENTRY_LISTED, /* name: from a perf map; no key: a function that is compiled again is the same function */
     ENTRY_OFFSET, /* key: offset in the module or file; name: its base name */
     ENTRY_SYMBOL  /* key: address of the symbol in the file; name: the linker's */
@@ -86,6 +87,10 @@ static struct symbolize_entry entry_for(struct symbolizing *naming, arena_ref re
     struct symbolize_entry entry = {.location = ref};
     if (location->pseudo) {
         entry.name = frame_name(naming, location);
+    } else if (tree_is_script(location)) {
+        entry.kind = ENTRY_SCRIPT;
+        entry.name = tree_script_of(naming->arena, location).function;
+        entry.key = location->function_start;
     } else if (!location->module) {
         entry.elf_address = location->address;
         entry.name = "[anonymous code]";
@@ -195,11 +200,17 @@ static void name_modules(struct symbolizing *naming)
 
 /* ---- code outside all modules ---- */
 
+/* Pseudo-frames and scripts have names already. Their entries have the address 0. */
+static bool is_no_address(const struct location *location)
+{
+    return location->pseudo || tree_is_script(location);
+}
+
 static void name_anonymous_entry(struct symbolizing *naming, struct symbolize_entry *entry,
                                  const struct anonymous_address *address)
 {
     const struct location *location = tree_location_at(naming->tree, entry->location);
-    if (location->pseudo) /* they stand among code at address 0 */
+    if (is_no_address(location)) /* they stand among code at address 0 */
         return;
     naming->symbols->region_of[location->index] = address->region;
     if (address->kind == ANONYMOUS_MEMORY)
@@ -226,12 +237,12 @@ static void name_anonymous_entries(struct symbolizing *naming, struct symbolize_
     scratch_free(addresses, count * sizeof *addresses);
 }
 
-/* Entries without a module stand first, and before them the pseudo-frames, whose address is 0. */
+/* Entries without a module stand first, and before them those that are no addresses. */
 static void name_anonymous_code(struct symbolizing *naming)
 {
     const uint32_t count = naming->symbols->location_count;
     uint32_t first = 0, end;
-    while (first < count && tree_location_at(naming->tree, naming->entries[first].location)->pseudo)
+    while (first < count && is_no_address(tree_location_at(naming->tree, naming->entries[first].location)))
         first++;
     for (end = first; end < count && !naming->entries[end].module;)
         end++;
@@ -239,6 +250,15 @@ static void name_anonymous_code(struct symbolizing *naming)
 }
 
 /* ---- functions ---- */
+
+static void describe_script(struct symbolizing *naming, const struct symbolize_entry *entry,
+                            struct symbol_function *ret)
+{
+    const struct tree_script script =
+        tree_script_of(naming->arena, tree_location_at(naming->tree, entry->location));
+    ret->file = *script.file ? script.file : NULL;
+    ret->start_line = script.first_line;
+}
 
 /* What follows the mangled name, as in _Z3foov@plt or _Z3foov@@V2, is appended to the demangled name. */
 static const char *demangle_name(struct symbolizing *naming, const char *name)
@@ -270,10 +290,13 @@ static const char *offset_name(struct symbolizing *naming, const struct symboliz
 static struct symbol_function function_for(struct symbolizing *naming, const struct symbolize_entry *entry)
 {
     struct symbol_function function = {
-        .system_name = entry->name, .is_symbol = entry->kind == ENTRY_SYMBOL || entry->kind == ENTRY_LISTED};
+        .system_name = entry->name, .is_symbol = entry->kind != ENTRY_FIXED && entry->kind != ENTRY_OFFSET};
+    if (entry->kind == ENTRY_SCRIPT)
+        describe_script(naming, entry, &function);
     if (entry->kind == ENTRY_OFFSET)
         function.system_name = offset_name(naming, entry);
-    function.name = function.is_symbol ? demangle_name(naming, function.system_name) : function.system_name;
+    bool may_be_mangled = function.is_symbol && entry->kind != ENTRY_SCRIPT;
+    function.name = may_be_mangled ? demangle_name(naming, function.system_name) : function.system_name;
     return function;
 }
 
@@ -285,8 +308,10 @@ static void number_functions(struct symbolizing *naming)
         const struct symbolize_entry *entry = &naming->entries[i];
         if (i == 0 || compare_functions(entry, entry - 1) != 0)
             symbols->functions[symbols->function_count++] = function_for(naming, entry);
-        symbols->frames[tree_location_at(naming->tree, entry->location)->index].function =
-            symbols->function_count - 1;
+        const struct location *location = tree_location_at(naming->tree, entry->location);
+        symbols->frames[location->index] = (struct symbol_frame){
+            .function = symbols->function_count - 1,
+            .line = entry->kind == ENTRY_SCRIPT ? tree_script_of(naming->arena, location).line : 0};
     }
 }
 

@@ -4,7 +4,7 @@
  */
 #include "tree.h"
 #include "tree_index.h"
-#include "base/hash.h"
+#include "tree_text.h"
 #include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
@@ -24,24 +24,14 @@ const char *tree_pseudo_name(enum pseudo_frame pseudo)
     return pseudo_names[pseudo];
 }
 
-/* Finalizer of MurmurHash3 (Appleby): every input bit reaches every output bit. */
-static uint64_t hash_mix(uint64_t x)
-{
-    x ^= x >> 33;
-    x *= 0xff51afd7ed558ccdU;
-    x ^= x >> 33;
-    x *= 0xc4ceb9fe1a85ec53U;
-    return x ^ (x >> 33);
-}
-
 static uint64_t node_hash(arena_ref parent, arena_ref location)
 {
-    return hash_mix((uint64_t)parent << 32 | location);
+    return tree_hash_mix((uint64_t)parent << 32 | location);
 }
 
 static uint64_t location_hash(arena_ref module, uint64_t address)
 {
-    return hash_mix(address ^ (uint64_t)module << 48 ^ module);
+    return tree_hash_mix(address ^ (uint64_t)module << 48 ^ module);
 }
 
 static uint64_t node_hash_of(const struct tree *tree, arena_ref ref)
@@ -50,18 +40,11 @@ static uint64_t node_hash_of(const struct tree *tree, arena_ref ref)
     return node_hash(node->parent, node->location);
 }
 
-static uint64_t label_hash(const char *key, const char *value)
-{
-    uint64_t key_hash = hash_bytes(hash_of_nothing, key, strlen(key) + 1);
-    return hash_mix(hash_bytes(key_hash, value, strlen(value)));
-}
-
 static uint64_t location_hash_of(const struct tree *tree, arena_ref ref)
 {
     const struct location *location = tree_location_at(tree, ref);
-    if (tree_is_label(location))
-        return label_hash(tree_label_key(tree->arena, location), tree_label_value(tree->arena, location));
-    return location_hash(location->module, location->address);
+    uint64_t hash;
+    return tree_text_hash(tree, location, &hash) ? hash : location_hash(location->module, location->address);
 }
 
 static int make_first_records(struct tree *tree)
@@ -194,8 +177,7 @@ arena_ref tree_add_location(struct tree *tree, arena_ref module, uint64_t addres
         tree, &(struct location){.module = module, .address = address, .function_start = function_start});
 }
 
-/* Links a location, and puts it into the index. */
-static arena_ref add_indexed_location(struct tree *tree, const struct location *what)
+arena_ref tree_add_indexed_location(struct tree *tree, const struct location *what)
 {
     if (!tree_index_reserve(tree, &tree->location_index, location_hash_of))
         return 0;
@@ -209,66 +191,9 @@ arena_ref tree_location(struct tree *tree, arena_ref module, uint64_t address, u
 {
     arena_ref ref = tree_find_location(tree, module, address);
     return ref ? ref
-               : add_indexed_location(tree, &(struct location){.module = module,
-                                                               .address = address,
-                                                               .function_start = function_start});
-}
-
-const char *tree_label_key(const struct arena *arena, const struct location *label)
-{
-    return arena_at(arena, (arena_ref)(label->address & ~TREE_LABEL_ADDRESS));
-}
-
-const char *tree_label_value(const struct arena *arena, const struct location *label)
-{
-    const char *key = tree_label_key(arena, label);
-    return key + strlen(key) + 1;
-}
-
-const char *tree_frame_name(const struct arena *arena, const struct location *location,
-                            char buffer[TREE_LABEL_NAME_BYTES])
-{
-    if (!tree_is_label(location))
-        return tree_pseudo_name((enum pseudo_frame)(location->pseudo - 1));
-    snprintf(buffer, TREE_LABEL_NAME_BYTES, "{%.200s=%.300s}", tree_label_key(arena, location),
-             tree_label_value(arena, location));
-    return buffer;
-}
-
-static arena_ref find_label(const struct tree *tree, const char *key, const char *value, uint64_t hash)
-{
-    uint32_t mask = tree->location_index.capacity - 1;
-    uint32_t at = (uint32_t)hash & mask;
-    for (; tree->location_index.slots[at]; at = (at + 1) & mask) {
-        const struct location *location = tree_location_at(tree, tree->location_index.slots[at]);
-        if (tree_is_label(location) && strcmp(tree_label_key(tree->arena, location), key) == 0 &&
-            strcmp(tree_label_value(tree->arena, location), value) == 0)
-            return tree->location_index.slots[at];
-    }
-    return 0;
-}
-
-/* A copy of both texts, one after the other; 0 without memory. */
-static arena_ref label_text(struct tree *tree, const char *key, const char *value)
-{
-    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
-    arena_ref ref = arena_alloc(tree->arena, key_bytes + value_bytes);
-    if (!ref)
-        return 0;
-    memcpy(arena_at(tree->arena, ref), key, key_bytes);
-    memcpy((char *)arena_at(tree->arena, ref) + key_bytes, value, value_bytes);
-    return ref;
-}
-
-arena_ref tree_label(struct tree *tree, const char *key, const char *value)
-{
-    uint64_t hash = label_hash(key, value);
-    arena_ref ref = find_label(tree, key, value, hash);
-    if (ref)
-        return ref;
-    arena_ref text = label_text(tree, key, value);
-    const struct location label = {.address = TREE_LABEL_ADDRESS | text, .pseudo = 1 + PSEUDO_LABEL};
-    return text ? add_indexed_location(tree, &label) : 0;
+               : tree_add_indexed_location(tree, &(struct location){.module = module,
+                                                                    .address = address,
+                                                                    .function_start = function_start});
 }
 
 static arena_ref find_child(const struct tree *tree, arena_ref parent, arena_ref location)
@@ -317,7 +242,7 @@ arena_ref tree_pseudo_location(struct tree *tree, enum pseudo_frame pseudo)
         return tree->pseudo[pseudo];
     arena_ref ref = tree_find_location(tree, 0, (uint64_t)pseudo + 1);
     const struct location location = {.address = (uint64_t)pseudo + 1, .pseudo = 1 + (uint32_t)pseudo};
-    return ref ? ref : add_indexed_location(tree, &location);
+    return ref ? ref : tree_add_indexed_location(tree, &location);
 }
 
 arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_frame pseudo)

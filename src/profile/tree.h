@@ -192,6 +192,34 @@ static inline bool tree_is_label(const struct location *location)
 const char *tree_label_key(const struct arena *arena, const struct location *label);
 const char *tree_label_value(const struct arena *arena, const struct location *label);
 
+/*
+ * A frame of a program that an interpreter runs: a function of a script, at a line. Its location is in no
+ * module. Its address is this bit, which no address of code has, the line, and the arena_ref of the function;
+ * its function_start is the same without the line.
+ */
+#define TREE_SCRIPT_ADDRESS (UINT64_C(1) << 62)
+enum { TREE_SCRIPT_LINE_SHIFT = 32, TREE_SCRIPT_LINE_MAX = (1 << 30) - 1 };
+
+struct tree_script {
+    const char *function; /* never "" */
+    const char *file;     /* "" if not known */
+    uint32_t first_line;  /* of the function */
+    uint32_t line;        /* 0 if not known */
+};
+
+/* The location of a frame, made if new; 0 without memory. The texts are copied, once for each function. */
+arena_ref tree_script(struct tree *tree, const struct tree_script *script);
+
+static inline bool tree_is_script(const struct location *location)
+{
+    return !location->pseudo && !location->module && location->address >> 62 == 1;
+}
+
+struct tree_script tree_script_of(const struct arena *arena, const struct location *location);
+
+/* Whether the texts of a location that was read from a file are there. */
+bool tree_script_is_sound(const struct arena *arena, const struct location *location);
+
 /* The name of a frame that stands for no code. The name of a label is put into the buffer. */
 const char *tree_frame_name(const struct arena *arena, const struct location *location,
                             char buffer[TREE_LABEL_NAME_BYTES]);

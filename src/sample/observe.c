@@ -40,10 +40,17 @@ int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
     return 0;
 }
 
+void observe_use_interp(struct observer *observer, struct interp *interp)
+{
+    interp_replies_begin(&observer->interp, interp, &observer->slots);
+    remote_sample_use_interp(&observer->remote, interp);
+}
+
 void observe_deinit(struct observer *observer)
 {
     uint32_t count = observer->slots.count;
     remote_sample_deinit(&observer->remote);
+    interp_replies_deinit(&observer->interp);
     scratch_free(observer->slots.slots, sizeof(struct sig_slot) * count);
     scratch_free(observer->address_memory, sizeof(uint64_t) * count * observer->slots.capacity);
     scratch_free(observer->scratch_memory, sizeof(struct sig_unwind_slow_scratch) * count);
@@ -107,6 +114,7 @@ static void send_signal(struct observer *observer, struct thread *thread, uint64
     thread->observe.sent_cpu_ns = cpu_ns ? cpu_ns : clock_read_ns(clock_of_thread(thread->tid));
     thread->observe.check_ns = now_ns + OBSERVE_OVERDUE_NS;
     sig_slots_request_labels(&observer->slots, (uint32_t)slot, &thread->annotations.labels);
+    interp_replies_request(&observer->interp, &observer->slots, (uint32_t)slot, &thread->interp, thread->tid);
     if (thread->remote.lacks_register || observer->sent++ % LEARN_EVERY == 0)
         sig_slots_let_learn(&observer->slots, (uint32_t)slot);
     if (sig_request_send(thread->tid, (uint32_t)slot, generation) == 0)
@@ -151,16 +159,10 @@ static bool check_overdue(struct observer *observer, uint32_t slot, uint64_t now
 
 /* ---- sampling ---- */
 
-/* Then its tid may have passed to another thread. */
-static bool has_left(const struct thread *thread)
-{
-    return sig_load_acquire(&thread->end_ns) != 0; /* partner: the release in threads_leave */
-}
-
 static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const struct remote_sample *sample,
                                bool is_unchanged, struct observation *ret)
 {
-    if (has_left(thread))
+    if (observe_has_left(thread))
         return false;
     *ret = (struct observation){.thread = thread,
                                 .sample = {.time_ns = now_ns,
@@ -174,6 +176,7 @@ static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const str
                                .depth = sample->depth,
                                .is_truncated = sample->end != SIG_UNWIND_ROOT,
                                .labels = sample->labels,
+                               .interp = sample->interp,
                                .moment = {.snapshot = thread->observe.snapshot, .unloads = sample->unloads}};
     return true;
 }
@@ -188,6 +191,7 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
                                     .stack_high = thread->stack_high,
                                     .stat = &thread->stat,
                                     .memory = &thread->remote,
+                                    .interp = &thread->interp,
                                     .labels_at = &thread->annotations.labels,
                                     .is_silent = thread->observe.is_silent,
                                     .may_run = thread->fold.was_running || !thread->fold.first};
@@ -221,28 +225,6 @@ static bool sample_silent(struct observer *observer, struct thread *thread, uint
     return false;
 }
 
-/*
- * Of a thread that the program calls uninteresting only the clocks are read. It counts as running if it ran
- * for more than half of the time since the last observation.
- */
-static bool leave_out(struct observer *observer, struct thread *thread, uint64_t now_ns,
-                      struct observation *ret)
-{
-    uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
-    uint64_t delay_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat);
-    if (has_left(thread))
-        return false;
-    uint64_t cpu_ns = since(thread->fold.cpu_clock_ns, cpu_clock_ns);
-    uint64_t wall_ns = since(thread->fold.time_ns, now_ns);
-    *ret = (struct observation){.thread = thread,
-                                .sample = {.time_ns = now_ns,
-                                           .cpu_clock_ns = cpu_clock_ns,
-                                           .delay_clock_ns = delay_ns,
-                                           .is_running = cpu_ns > wall_ns / 2,
-                                           .is_left_out = true}};
-    return true;
-}
-
 bool observe_thread(struct observer *observer, struct thread *thread, uint64_t now_ns,
                     struct observation *ret)
 {
@@ -253,12 +235,12 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
         return false;
     }
     if (sig_load_relaxed(&thread->annotations.is_uninteresting))
-        return leave_out(observer, thread, now_ns, ret);
+        return observe_leave_out(observer, thread, now_ns, ret);
     thread->observe.snapshot = observer->snapshot;
     if (!observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
         return is_seen;
     if (observe_must_not_signal(observer, thread, now_ns)) {
-        if (has_left(thread))
+        if (observe_has_left(thread))
             return false;
         observe_report_silent(observer, thread, now_ns, ret);
         return true;
@@ -352,6 +334,7 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
                   .is_truncated = slot->end != SIG_UNWIND_ROOT,
                   .is_cached = slot->by_stack_cache,
                   .labels = slot->labels,
+                  .interp = interp_replies_take(slot, &thread->interp),
                   .moment = {.snapshot = thread->observe.snapshot, .unloads = slot->unloads}},
         .by_full_walk = slot->by_full_walk};
     learn_reply(thread, slot);

@@ -20,6 +20,7 @@
 
 #include "remote_sample.h"
 #include "account/account.h"
+#include "interp/interp_replies.h"
 #include "modules/modules.h"
 #include "sig/signal/sig_slots.h"
 #include "thread.h"
@@ -50,6 +51,7 @@ struct observer {
     uint32_t snapshot;  /* number of the last snapshot of the modules, set by the sampler before it sends */
     uint32_t scan_at;   /* where observe_next goes on */
     struct remote_sampler remote;
+    struct interp_replies interp;
     uint64_t handler_bytes;  /* what a signal stack must have for our handler */
     bool by_signal_only;     /* no thread is sampled from outside */
     int signal;              /* the number of requests; 0: none is available */
@@ -67,6 +69,9 @@ struct observer {
 int observe_init(struct observer *observer, uint32_t slot_count, uint32_t depth,
                  struct stack_caches *stack_caches);
 void observe_deinit(struct observer *observer);
+
+/* An interpreter was found: from now on its frames are read too, if there is memory for them. */
+void observe_use_interp(struct observer *observer, struct interp *interp);
 
 /* The sampler thread runs. is_private: the program cannot see its descriptors. *view is found if unknown. */
 void observe_enter(struct observer *observer, int task_directory, bool is_private,

@@ -129,3 +129,22 @@ bool observe_is_overdue(const struct thread *thread, uint64_t now_ns)
     return thread->observe.is_silent ||
            (thread->observe.slot >= 0 && now_ns >= thread->observe.sent_ns + OBSERVE_OVERDUE_NS);
 }
+
+/* It counts as running if it ran for more than half of the time since the last observation. */
+bool observe_leave_out(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                       struct observation *ret)
+{
+    uint64_t cpu_clock_ns = clock_read_ns(clock_of_thread(thread->tid));
+    uint64_t delay_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat);
+    if (observe_has_left(thread))
+        return false;
+    uint64_t cpu_ns = since(thread->fold.cpu_clock_ns, cpu_clock_ns);
+    uint64_t wall_ns = since(thread->fold.time_ns, now_ns);
+    *ret = (struct observation){.thread = thread,
+                                .sample = {.time_ns = now_ns,
+                                           .cpu_clock_ns = cpu_clock_ns,
+                                           .delay_clock_ns = delay_ns,
+                                           .is_running = cpu_ns > wall_ns / 2,
+                                           .is_left_out = true}};
+    return true;
+}

@@ -37,4 +37,14 @@ bool observe_must_not_signal(const struct observer *observer, struct thread *thr
 void observe_report_silent(struct observer *observer, struct thread *thread, uint64_t now_ns,
                            struct observation *ret);
 
+/* Whether it has left: then its tid may have passed to another thread. */
+static inline bool observe_has_left(const struct thread *thread)
+{
+    return sig_load_acquire(&thread->end_ns) != 0; /* partner: the release in threads_leave */
+}
+
+/* Of a thread that the program calls uninteresting only the clocks are read. False if it has left. */
+bool observe_leave_out(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                       struct observation *ret);
+
 #endif

@@ -35,8 +35,19 @@ void remote_sample_deinit(struct remote_sampler *sampler)
 {
     scratch_free(sampler->addresses, sizeof(uint64_t) * sampler->capacity);
     scratch_free(sampler->copy.words, COPY_BYTES);
+    scratch_free(sampler->interp_stack.frames, sizeof(struct sig_interp_frame) * sampler->capacity);
+    sampler->interp_stack.frames = NULL;
     sampler->addresses = NULL;
     sampler->copy.words = NULL;
+}
+
+void remote_sample_use_interp(struct remote_sampler *sampler, struct interp *interp)
+{
+    if (sampler->interp)
+        return;
+    sampler->interp = interp;
+    sampler->interp_stack.capacity = sampler->capacity;
+    sampler->interp_stack.frames = scratch_alloc(sizeof(struct sig_interp_frame) * sampler->capacity);
 }
 
 void remote_sample_open_memory(struct remote_sampler *sampler)
@@ -121,6 +132,20 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     return is_cut_short || thread->is_silent;
 }
 
+/* The frames of the interpreter, while the thread stands still. NULL without. */
+static const struct sig_interp_stack *read_frames(struct remote_sampler *sampler,
+                                                  const struct remote_thread *thread)
+{
+    struct sig_interp_stack *stack = &sampler->interp_stack;
+    const struct interp_subject subject = {thread->interp, thread->tid, thread->stack_low,
+                                           thread->stack_high};
+    if (!stack->frames)
+        return NULL;
+    interp_find_state(sampler->interp, thread->interp, thread->tid);
+    interp_walk(sampler->interp, &subject, stack);
+    return stack->count > 0 ? stack : NULL;
+}
+
 static bool has_same_clock(pid_t tid, const struct thread_stat *stat, struct remote_memory *memory)
 {
     if (!memory->is_reference || stat->schedstat || memory->trusted == TRUSTED_MAX)
@@ -176,6 +201,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         state = thread_stat_call(stats, thread->stat, thread->tid, &call);
         if (state != THREAD_STAT_KNOWN || !walk_call(thread, &call, &walk))
             break;
+        ret->interp = read_frames(sampler, thread);
         ret->labels = thread->labels_at ? sig_load_acquire(thread->labels_at) : 0;
         state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
         if (state != THREAD_STAT_KNOWN || after.count != before.count)

@@ -20,6 +20,7 @@
 #define WALLPROF_REMOTE_SAMPLE_H
 
 #include "account/fold.h"
+#include "interp/interp.h"
 #include "sig/ground/sig_stack.h"
 #include "sig/walk/sig_remote_walk.h"
 #include "thread_stat.h"
@@ -59,8 +60,9 @@ struct remote_sample {
     const uint64_t *addresses; /* as sig_unwind's; valid until the next sample */
     uint32_t depth;
     enum sig_unwind_end end;
-    struct sig_unloads unloads; /* as of the walk */
-    uint32_t labels;            /* the number of its label stack then */
+    struct sig_unloads unloads;            /* as of the walk */
+    uint32_t labels;                       /* the number of its label stack then */
+    const struct sig_interp_stack *interp; /* its interpreter's frames, NULL without; as addresses */
 };
 
 struct remote_sampler {
@@ -68,11 +70,16 @@ struct remote_sampler {
     uint64_t *addresses;
     uint32_t capacity; /* of them */
     struct sig_stack_copy copy;
+    struct interp *interp;                /* not owned */
+    struct sig_interp_stack interp_stack; /* its frames are owned, from the first interpreter on */
 };
 
 /* For stacks of `depth` addresses. Every sample is SIGNAL until thread_stats_init. 0 or -ENOMEM. */
 int remote_sample_init(struct remote_sampler *sampler, uint32_t depth);
 void remote_sample_deinit(struct remote_sampler *sampler);
+
+/* From now on frames of an interpreter are read too, if there is memory for them. Once. */
+void remote_sample_use_interp(struct remote_sampler *sampler, struct interp *interp);
 
 /* With a descriptor table of its own: opens /proc/thread-self/mem if the kernel refuses process_vm_readv. */
 void remote_sample_open_memory(struct remote_sampler *sampler);
@@ -83,6 +90,7 @@ struct remote_thread {
     uint64_t stack_low, stack_high;
     struct thread_stat *stat;
     struct remote_memory *memory;
+    struct interp_thread *interp;
     const uint32_t *labels_at; /* atomic: where it keeps the number of its label stack, or NULL */
     bool is_silent;            /* it does not reply to signals: a stack that ends early is better than none */
     bool may_run; /* it was running when it was seen last, or was not seen yet: one look suffices for that */

@@ -25,12 +25,14 @@ static int init_parts(struct sampler *sampler, const struct sampler_options *opt
                       const struct label_table *labels, uint64_t seed)
 {
     struct account_options account = {.labels = labels,
+                                      .interp = &sampler->interp,
                                       .period_ns = NS_PER_S / options->hz,
                                       .depth = options->depth,
                                       .cache_bytes = options->memory_bytes / STACK_CACHE_MEMORY_SHARE};
     int status = arena_init(&sampler->arena, options->memory_bytes);
     if (status == 0)
         status = tree_init(&sampler->tree, &sampler->arena);
+    interp_init(&sampler->interp, options->interp, &sampler->tree, &sampler->modules);
     if (status == 0)
         status =
             schedule_init(&sampler->schedule, options->threads_per_tick, account.period_ns, &sampler->random);
@@ -80,6 +82,7 @@ void sampler_inherit(struct sampler *sampler, const struct sampler *parent)
 void sampler_deinit(struct sampler *sampler)
 {
     account_deinit(&sampler->account);
+    interp_deinit(&sampler->interp);
     observe_deinit(&sampler->observer);
     thread_scan_deinit(&sampler->thread_scan);
     schedule_deinit(&sampler->schedule);
@@ -126,6 +129,7 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
     int status = modules_init(&sampler->modules, &sampler->arena);
     if (status < 0)
         return status;
+    sampler_find_interp(sampler);
     open_directory(sampler, has_own_descriptors);
     sampler->has_quota = has_own_descriptors;
     if (sampler->has_quota)
@@ -167,6 +171,13 @@ void sampler_resume(struct sampler *sampler, bool has_own_descriptors)
 
 /* ---- modules ---- */
 
+void sampler_find_interp(struct sampler *sampler)
+{
+    interp_modules_changed(&sampler->interp);
+    if (interp_is_there(&sampler->interp))
+        observe_use_interp(&sampler->observer, &sampler->interp);
+}
+
 void sampler_refresh_modules(struct sampler *sampler)
 {
     uint32_t ended = sig_unloads_read().ended;
@@ -175,6 +186,7 @@ void sampler_refresh_modules(struct sampler *sampler)
     sampler->unloads_ended = ended;
     if (!is_changed)
         return;
+    sampler_find_interp(sampler);
     uint64_t now_ns = clock_monotonic_ns();
     sampler->modules_quiet_ns = now_ns + modules_settle_ns;
     account_modules_changed(&sampler->account, now_ns);

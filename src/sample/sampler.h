@@ -42,6 +42,7 @@ struct sampler {
     struct arena arena;
     struct modules modules;
     struct tree tree;
+    struct interp interp;
     struct account account;
     struct timeline *timeline; /* NULL without */
     struct observer observer;
@@ -98,6 +99,7 @@ struct sampler_options {
     uint64_t timeline_bytes;   /* for samples with their times; 0: no timeline */
     uint32_t overhead_ppm;     /* of the program's CPU time, in millionths; 0: no limit */
     bool by_signal_only;       /* no thread is sampled from outside */
+    enum interp_mode interp;   /* how frames of an interpreter are shown */
 };
 
 /* *sampler is zeroed memory (it is large: not cleared twice). labels is not owned. start_ns: from when on

@@ -51,6 +51,9 @@ void sampler_close_descriptors(struct sampler *sampler);
 void sampler_refresh_modules(struct sampler *sampler);
 void sampler_publish_modules(struct sampler *sampler);
 
+/* Looks for an interpreter in the modules of the last snapshot. */
+void sampler_find_interp(struct sampler *sampler);
+
 /* Updates a thread's part of the mapped store; at its end: gives that part back. Nothing without a store. */
 void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns);
 void sampler_show_end(struct sampler *sampler, const struct thread *thread);

@@ -220,9 +220,11 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
         return status;
     observe_cancel(&sampler->observer);
     locate_forget(&sampler->account.locate);
+    interp_forget(&sampler->interp);
     arena_clear(&sampler->arena);
     tree_clear(&sampler->tree);
     modules_restore_records(&sampler->modules, &kept);
+    sampler_find_interp(sampler);
     sampler->modules_changed = true; /* so that handlers get search tables again */
     if (sampler->timeline)
         timeline_clear(sampler->timeline, now_ns);

@@ -207,7 +207,7 @@ static bool knows_more_than_files(const struct session *session)
     const struct tree *tree = &sampler->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
-        if (!location->module && !location->pseudo)
+        if (!location->module && !location->pseudo && !tree_is_script(location))
             return true;
     }
     for (arena_ref ref = sampler->modules.list.newest; ref;) {

@@ -63,7 +63,7 @@ static int teardown(void **state)
 static size_t locate(struct fixture *fixture, const uint64_t *addresses, size_t depth, bool is_truncated,
                      arena_ref *path)
 {
-    struct locate_stack stack = {addresses, depth, is_truncated, {.snapshot = SNAPSHOT}, NULL};
+    struct locate_stack stack = {addresses, depth, is_truncated, {.snapshot = SNAPSHOT}, NULL, NULL};
     return locate_path(&fixture->locate, &stack, path);
 }
 
@@ -180,7 +180,7 @@ static void a_library_that_gave_way_is_not_named(void **state)
     static const uint32_t expected_inner[] = {0, 0, 1,
                                               1, 2, 3}; /* 0x5500 is ours: what calls it stands for it */
     uint32_t inner[COUNT(addresses)];
-    struct locate_stack stack = {addresses, COUNT(addresses), true, {.snapshot = SNAPSHOT - 1}, inner};
+    struct locate_stack stack = {addresses, COUNT(addresses), true, {.snapshot = SNAPSHOT - 1}, inner, NULL};
     arena_ref path[COUNT(addresses) + 1], known = locate_one(fixture, 0x6000);
     fixture->modules.last_unload = fixture->modules.last_unseen_unload = SNAPSHOT;
     for (int i = 0; i < 2; i++)

@@ -8,6 +8,7 @@
 #include "sig/sys/sig_clock.h"
 #include "sig/walk/sig_walk_tables.h"
 #include "sig_action.h"
+#include "sig_frames.h"
 #include "sig_numbers.h"
 #include "sig_request.h"
 #include "sig_restart.h"
@@ -115,6 +116,7 @@ static void sample_self(struct sig_slot *slot, const ucontext_t *context)
     request.stack_cache = request.use_cache && !request.learns ? slot->stack_cache : NULL;
     walk_self(&request, context, slot);
     sig_walk_tables_leave();
+    sig_frames_sample(slot);
     slot->took_ns = sig_clock_ns(CLOCK_MONOTONIC) - slot->time_ns;
 }
 

@@ -42,6 +42,7 @@ int sig_slots_arm(struct sig_slots *slots, uint64_t stack_low, uint64_t stack_hi
         slot->stack_cache = stack_cache;
         sig_store_relaxed(&slot->learns, false);
         sig_store_relaxed(&slot->labels_at, NULL);
+        sig_store_relaxed(&slot->interp, NULL);
         sig_add_seq_cst(&slots->pending, 1);
         /* Release: partner of the acquire in sig_slots_claim, so that the handler sees the bounds. */
         sig_store_release(&slot->state, generation << STATE_BITS | SIG_SLOT_ARMED);
@@ -59,6 +60,11 @@ void sig_slots_let_learn(struct sig_slots *slots, uint32_t index)
 void sig_slots_request_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at)
 {
     sig_store_relaxed(&slots->slots[index].labels_at, labels_at);
+}
+
+void sig_slots_request_frames(struct sig_slots *slots, uint32_t index, struct sig_slot_interp *interp)
+{
+    sig_store_relaxed(&slots->slots[index].interp, interp);
 }
 
 struct sig_slot *sig_slots_claim(struct sig_slots *slots, uint32_t index, uint64_t generation)

@@ -11,6 +11,7 @@
 #ifndef WALLPROF_SIG_SLOTS_H
 #define WALLPROF_SIG_SLOTS_H
 
+#include "sig/interp/sig_python.h"
 #include "sig/walk/sig_unwind_slow.h"
 #include "sig/walk/sig_unwind.h"
 #include "sig/ground/sig_unloads.h"
@@ -19,6 +20,19 @@
 #include <stdint.h>
 
 enum sig_slot_state { SIG_SLOT_FREE, SIG_SLOT_ARMED, SIG_SLOT_WRITING, SIG_SLOT_DONE };
+
+/* The frames of an interpreter that a reply has too: the sampler's memory. */
+struct sig_slot_interp {
+    /* Written before arming. */
+    struct sig_python_layout layout;
+    struct sig_python_thread thread;
+
+    /* Written before finishing. */
+    struct sig_interp_stack stack;
+    bool is_its_state; /* `thread` was the thread */
+
+    struct sig_interp_scratch scratch;
+};
 
 struct sig_slot {
     uint64_t state; /* atomic: generation << 2 | enum sig_slot_state */
@@ -44,6 +58,7 @@ struct sig_slot {
     uint32_t labels;            /* the word at labels_at then */
     uint64_t *addresses;
 
+    struct sig_slot_interp *interp;          /* atomic: sig_slots_request_frames; NULL: none are wanted */
     struct sig_unwind_slow_scratch *scratch; /* as stack_cache; NULL: no sig_unwind_slow */
 } __attribute__((aligned(64)));
 
@@ -69,6 +84,9 @@ void sig_slots_let_learn(struct sig_slots *slots, uint32_t index);
 
 /* Sampler, at the same point: where the thread keeps its labels (src/account/labels.h). */
 void sig_slots_request_labels(struct sig_slots *slots, uint32_t index, const uint32_t *labels_at);
+
+/* Sampler, at the same point: the frames of an interpreter that runs in the thread are wanted too. */
+void sig_slots_request_frames(struct sig_slots *slots, uint32_t index, struct sig_slot_interp *interp);
 
 /* Sampler, at the same point: the slot's thread, for a signal that arrives without its value. */
 void sig_slots_address(struct sig_slots *slots, uint32_t index, int32_t tid);

@@ -133,6 +133,17 @@ static void add_known_frames(struct names_run *naming, const struct location *lo
     }
 }
 
+static void add_script(struct names_run *naming, const struct location *location)
+{
+    const struct tree_script script = tree_script_of(naming->profile->arena, location);
+    const struct function_key key = {.system_name = script.function,
+                                     .name = script.function,
+                                     .file = *script.file ? script.file : NULL,
+                                     .start_line = script.first_line,
+                                     .is_symbol = true};
+    add_frame(naming, &key, script.line);
+}
+
 static void add_location(struct names_run *naming, uint32_t index)
 {
     const struct location *location = naming->locations[index];
@@ -141,6 +152,8 @@ static void add_location(struct names_run *naming, uint32_t index)
         char buffer[TREE_LABEL_NAME_BYTES];
         const char *name = tree_frame_name(naming->profile->arena, location, buffer);
         add_frame(naming, &(struct function_key){.system_name = name}, 0);
+    } else if (tree_is_script(location)) {
+        add_script(naming, location);
     } else if (found->known && found->known->frame_count > 0) {
         add_known_frames(naming, location, found->known);
     } else if (found->known) {

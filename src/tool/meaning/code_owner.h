@@ -22,6 +22,9 @@ enum code_owner {
 /* Of a module or region, by its path; "": not known. is_main: the program itself. */
 enum code_owner code_owner_of_file(const char *path, bool is_main);
 
+/* Of a function of a script, by the script's path, which is "<...>" where it has none. */
+enum code_owner code_owner_of_script(const char *path);
+
 /* Whether a function belongs to a language, wherever it is compiled into: std::, runtime. and so on. */
 bool code_owner_is_of_language(const char *function);
 

@@ -169,6 +169,10 @@ static arena_ref find_location(struct merge_locations *locations, const struct r
     if (tree_is_label(from))
         return tree_label(locations->tree, tree_label_key(&recording->arena, from),
                           tree_label_value(&recording->arena, from));
+    if (tree_is_script(from)) {
+        const struct tree_script script = tree_script_of(&recording->arena, from);
+        return tree_script(locations->tree, &script);
+    }
     if (from->pseudo)
         return tree_pseudo_location(locations->tree, (enum pseudo_frame)(from->pseudo - 1));
     return from->module ? find_in_module(locations, recording, from)
@@ -198,7 +202,8 @@ int merge_locations_add(struct merge_locations *locations, const struct recordin
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
         arena_ref into = find_location(locations, recording, location);
-        if (!into || (!location->pseudo && !keep_names(locations, recording, location, into)))
+        if (!into || (!location->pseudo && !tree_is_script(location) &&
+                      !keep_names(locations, recording, location, into)))
             return -ENOMEM;
         ret[location->index] = into;
     }

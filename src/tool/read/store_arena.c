@@ -95,7 +95,7 @@ static int check_modules(struct store_reader *reader)
     return count == reader->header->tree.module_count ? 0 : store_damaged(reader, "modules are missing");
 }
 
-bool store_is_label(const struct store_reader *reader, const struct location *location)
+static bool is_label(const struct store_reader *reader, const struct location *location)
 {
     const struct arena *arena = &reader->recording->arena;
     const uint64_t text = location->address & ~TREE_LABEL_ADDRESS;
@@ -108,11 +108,15 @@ bool store_is_label(const struct store_reader *reader, const struct location *lo
            memchr(value, '\0', end - at < LABELS_VALUE_BYTES ? end - at : LABELS_VALUE_BYTES);
 }
 
+bool store_has_text(const struct store_reader *reader, const struct location *location)
+{
+    return (!tree_is_label(location) || is_label(reader, location)) &&
+           (!tree_is_script(location) || tree_script_is_sound(&reader->recording->arena, location));
+}
+
 static bool makes_sense(const struct store_reader *reader, const struct location *location)
 {
-    if (tree_is_label(location) && !store_is_label(reader, location))
-        return false;
-    return location->pseudo <= PSEUDO_KINDS &&
+    return store_has_text(reader, location) && location->pseudo <= PSEUDO_KINDS &&
            (location->module == 0 ||
             (!location->pseudo && store_is_kind(reader, location->module, KIND_MODULE)));
 }

@@ -54,8 +54,7 @@ static bool is_location(const struct store_reader *reader, arena_ref ref)
     if (location->module && !store_is_kind(reader, location->module, KIND_MODULE))
         location->module = 0; /* its module is lost */
     return location->next < ref && location->pseudo <= PSEUDO_KINDS &&
-           !(location->pseudo && location->module) &&
-           (!tree_is_label(location) || store_is_label(reader, location));
+           !(location->pseudo && location->module) && store_has_text(reader, location);
 }
 
 /* The locations that are left are numbered again, from the oldest on. */

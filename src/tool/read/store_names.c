@@ -78,7 +78,7 @@ static int name_locations(struct recording *recording, struct names_known *known
     const struct tree *tree = &recording->tree;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
-        if (!location->pseudo)
+        if (!location->pseudo && !tree_is_script(location))
             options.known_count += store_names_said(recording, location, &known[options.known_count]);
     }
     return store_names_find(&recording->profile, &options, known, ret);

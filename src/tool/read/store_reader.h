@@ -74,8 +74,8 @@ bool store_is_sound(const struct changes *changes);
 /* Adds up all values, so that no sum overflows later. 0, or the error to return when they are too large. */
 int store_add_values(struct store_reader *reader, const struct values *values);
 
-/* Whether a location that claims to be a label has a key, and after it a value, that can be written. */
-bool store_is_label(const struct store_reader *reader, const struct location *location);
+/* Whether a location that claims to be a label or a script has its texts, and they can be written. */
+bool store_has_text(const struct store_reader *reader, const struct location *location);
 
 /* The tree's lists in the recording begin where the header says. */
 void store_take_lists(struct store_reader *reader);

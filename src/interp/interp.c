@@ -1,0 +1,170 @@
+#include "interp.h"
+
+#include "base/arena.h"
+#include "python_names.h"
+#include "python_runtime.h"
+#include "sig/sys/sig_memory.h"
+
+#include <string.h>
+
+/* A cache that is fuller than this is emptied. */
+enum { CACHED_MAX = INTERP_CACHE_SLOTS / 4 * 3 };
+
+static bool read_through_kernel(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes,
+                                bool is_held)
+{
+    (void)memory;
+    (void)is_held;
+    return sig_memory_copy(to, from, bytes);
+}
+
+static const struct sig_interp_memory kernel_memory = {.read = read_through_kernel};
+
+void interp_init(struct interp *interp, enum interp_mode mode, struct tree *tree,
+                 const struct modules *modules)
+{
+    *interp = (struct interp){.mode = mode, .tree = tree, .modules = modules};
+}
+
+void interp_deinit(struct interp *interp)
+{
+    scratch_free(interp->cache, sizeof *interp->cache * INTERP_CACHE_SLOTS);
+    scratch_free(interp->scratch, sizeof *interp->scratch);
+    interp->cache = NULL;
+    interp->scratch = NULL;
+}
+
+static void empty_cache(struct interp *interp)
+{
+    if (interp->cache)
+        memset(interp->cache, 0, sizeof *interp->cache * INTERP_CACHE_SLOTS);
+    interp->cached = 0;
+}
+
+void interp_forget(struct interp *interp)
+{
+    empty_cache(interp);
+    interp->module = 0;
+}
+
+/* ---- where it is ---- */
+
+static void take_runtime(struct interp *interp, arena_ref module, const struct python_runtime *runtime)
+{
+    if (!runtime->is_known) {
+        interp->refused_version = runtime->version;
+        return;
+    }
+    interp->module = module;
+    interp->runtime = runtime->address;
+    interp->layout = runtime->layout;
+    interp->eval_start = runtime->eval_start;
+    interp->cold_start = runtime->cold_start;
+    interp->machinery_count = runtime->machinery_count;
+    memcpy(interp->machinery, runtime->machinery, sizeof interp->machinery);
+}
+
+void interp_modules_changed(struct interp *interp)
+{
+    const struct arena *arena = interp->modules->list.arena;
+    if (interp->mode == INTERP_OFF)
+        return;
+    if (interp->module && !((const struct module *)arena_at(arena, interp->module))->is_loaded)
+        interp->module = 0;
+    for (arena_ref ref = interp->modules->list.newest; ref && !interp->module;) {
+        const struct module *module = arena_at(arena, ref);
+        struct python_runtime runtime;
+        if (module->is_loaded && python_runtime_find(interp->modules, ref, &runtime))
+            take_runtime(interp, ref, &runtime);
+        ref = module->next;
+    }
+}
+
+enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start)
+{
+    if (!interp->module || module != interp->module || function_start == 0)
+        return INTERP_NATIVE;
+    if (function_start == interp->eval_start || function_start == interp->cold_start)
+        return INTERP_EVAL;
+    for (uint32_t i = 0; i < interp->machinery_count; i++) {
+        if (interp->machinery[i] == function_start)
+            return INTERP_MACHINERY;
+    }
+    return INTERP_NATIVE;
+}
+
+/* ---- threads ---- */
+
+/* A thread may get a state late, or never: it is looked for less and less often. */
+static bool is_due(const struct interp_thread *thread)
+{
+    return (thread->misses & (thread->misses - 1)) == 0;
+}
+
+void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid)
+{
+    if (!interp->module || thread->state)
+        return;
+    if (is_due(thread))
+        thread->state = python_runtime_find_state(&interp->layout, interp->runtime, &kernel_memory, tid);
+    thread->misses = thread->state ? 0 : thread->misses + 1;
+}
+
+void interp_walk(struct interp *interp, const struct interp_subject *subject, struct sig_interp_stack *stack)
+{
+    struct interp_thread *thread = subject->thread;
+    const struct sig_python_thread whose = {.state = thread->state, .native_id = (uint64_t)subject->tid};
+    const struct sig_interp_memory memory = {
+        .read = read_through_kernel, .held_low = subject->stack_low, .held_high = subject->stack_high};
+    stack->count = 0;
+    stack->end = SIG_INTERP_NONE;
+    if (!interp->scratch)
+        interp->scratch = scratch_alloc(sizeof *interp->scratch);
+    if (interp->scratch && thread->state &&
+        !sig_python_walk(&interp->layout.frames, &whose, &memory, interp->scratch, stack))
+        thread->state = 0;
+}
+
+/* ---- names ---- */
+
+static struct interp_cache_slot *slot_of(struct interp *interp, const struct sig_interp_frame *frame)
+{
+    const uint64_t key = frame->code ^ frame->check ^ (uint64_t)(uint32_t)frame->at << 20;
+    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15U >> 40) % INTERP_CACHE_SLOTS;
+    for (;; at = (at + 1) % INTERP_CACHE_SLOTS) {
+        struct interp_cache_slot *slot = &interp->cache[at];
+        if (!slot->location ||
+            (slot->code == frame->code && slot->check == frame->check && slot->at == frame->at))
+            return slot;
+    }
+}
+
+/* Without a name it is counted, and may have one the next time. */
+static arena_ref name_frame(struct interp *interp, const struct sig_interp_frame *frame, bool *ret_is_known)
+{
+    struct interp_names names;
+    struct tree_script script = {.function = "[python: unknown]", .file = ""};
+    *ret_is_known = python_names_read(&interp->layout, &kernel_memory, frame, &names);
+    if (*ret_is_known)
+        script = (struct tree_script){names.function, names.file, names.first_line, names.line};
+    return tree_script(interp->tree, &script);
+}
+
+arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame)
+{
+    bool is_known;
+    if (!interp->cache)
+        interp->cache = scratch_alloc(sizeof *interp->cache * INTERP_CACHE_SLOTS);
+    if (interp->cached >= CACHED_MAX)
+        empty_cache(interp);
+    struct interp_cache_slot *slot = interp->cache ? slot_of(interp, frame) : NULL;
+    if (slot && slot->location)
+        return slot->location;
+    arena_ref location = name_frame(interp, frame, &is_known);
+    interp->counts.unknown += !is_known;
+    if (slot && location && is_known) {
+        *slot = (struct interp_cache_slot){frame->code, frame->check, frame->at, location};
+        interp->cached++;
+    }
+    return location;
+}

@@ -1,0 +1,103 @@
+/*
+ * The interpreter that runs in this process: where it is, which native functions are its own, and what its
+ * frames are called. There is one at most. Today it is CPython (python_*.h).
+ *
+ * It is looked for when a library was loaded, in the program itself and in libraries of a telling name. What
+ * it needs of the program is memory only, read through the kernel. So it can be there, half set up, or gone
+ * at any moment, and a program without it pays a look at each new library's name.
+ *
+ * Called from: the sampler thread only. Handlers get copies of what they need (sig_slots.h).
+ */
+#ifndef WALLPROF_INTERP_H
+#define WALLPROF_INTERP_H
+
+#include "modules/modules.h"
+#include "profile/tree.h"
+#include "python_layout.h"
+#include "sig/interp/sig_interp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* How frames of the interpreter's program stand in a stack. */
+enum interp_mode {
+    INTERP_OFF,    /* not at all */
+    INTERP_MERGED, /* in place of the interpreter's own functions */
+    INTERP_ALL     /* beside them */
+};
+
+/* What a native function is to the interpreter. */
+enum interp_role {
+    INTERP_NATIVE,   /* nothing */
+    INTERP_EVAL,     /* the function that runs frames */
+    INTERP_MACHINERY /* one that only leads to it */
+};
+
+enum { INTERP_MACHINERY_MAX = 24, INTERP_CACHE_SLOTS = 8192 };
+
+struct interp {
+    enum interp_mode mode;
+    struct tree *tree;             /* not owned */
+    const struct modules *modules; /* not owned */
+    arena_ref module;              /* of the interpreter; 0: none is known */
+    uint64_t runtime;              /* the address of _PyRuntime */
+    struct python_layout layout;
+    uint64_t eval_start, cold_start; /* of the two parts of the function that runs frames; 0 if unknown */
+    uint64_t machinery[INTERP_MACHINERY_MAX];
+    uint32_t machinery_count;
+    uint32_t refused_version; /* Py_Version of an interpreter that is left alone; 1 for one before 3.11 */
+    struct interp_cache_slot {
+        uint64_t code, check;
+        int32_t at;
+        arena_ref location;
+    } * cache; /* owned: INTERP_CACHE_SLOTS, open addressing; NULL before the first frame */
+    uint32_t cached;
+    struct sig_interp_scratch *scratch; /* owned, for walks from outside; NULL before the first one */
+    struct interp_counts {
+        uint64_t stacks;     /* with frames of the interpreter */
+        uint64_t mismatches; /* of them: not as many native calls as frames say */
+        uint64_t unknown;    /* frames without a name */
+    } counts;
+};
+
+/* What is known of one thread; part of its record. Zeroed memory: nothing. */
+struct interp_thread {
+    uint64_t state;  /* its PyThreadState, 0 if not known */
+    uint32_t misses; /* how often none was found */
+};
+
+void interp_init(struct interp *interp, enum interp_mode mode, struct tree *tree,
+                 const struct modules *modules);
+void interp_deinit(struct interp *interp);
+
+/* The modules have changed: looks for the interpreter, or whether it is still there. */
+void interp_modules_changed(struct interp *interp);
+
+static inline bool interp_is_there(const struct interp *interp)
+{
+    return interp->module != 0;
+}
+
+/* The tree and the modules were emptied: what refers to them is not known any more. To be followed by
+ * interp_modules_changed, once there are modules again. */
+void interp_forget(struct interp *interp);
+
+/* The role of a function, by its module and start (struct location). */
+enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start);
+
+/* Finds the thread's state, if it is not known; not at each call where there is none. */
+void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid);
+
+/* Reads the frames of a thread that stands still. A state that is not its own any more is forgotten. */
+struct interp_subject {
+    struct interp_thread *thread;
+    pid_t tid;
+    uint64_t stack_low, stack_high; /* of its own stack; 0 and 0 if not known */
+};
+void interp_walk(struct interp *interp, const struct interp_subject *subject, struct sig_interp_stack *stack);
+
+/* The location of a frame; 0 without memory. */
+arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame);
+
+#endif

@@ -1,0 +1,72 @@
+#include "interp_merge.h"
+
+struct merging {
+    const struct interp_stacks *stacks;
+    arena_ref *ret;
+    size_t capacity, count;
+    size_t next;  /* frame */
+    size_t spare; /* calls without a segment, which are the innermost ones */
+};
+
+static void put(struct merging *merging, arena_ref location)
+{
+    if (merging->count < merging->capacity)
+        merging->ret[merging->count++] = location;
+}
+
+static size_t count_calls(const struct interp_stacks *stacks)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stacks->depth; i++)
+        count += stacks->roles[i] == INTERP_EVAL;
+    return count;
+}
+
+/* Frames that no entry follows are a segment too: the rest of them could not be read. */
+static size_t count_segments(const struct interp_stacks *stacks)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stacks->frame_count; i++)
+        count += stacks->is_entry[i] || i + 1 == stacks->frame_count;
+    return count;
+}
+
+static void put_segment(struct merging *merging)
+{
+    const struct interp_stacks *stacks = merging->stacks;
+    bool is_last = false;
+    while (merging->next < stacks->frame_count && !is_last) {
+        is_last = stacks->is_entry[merging->next];
+        put(merging, stacks->frames[merging->next++]);
+    }
+}
+
+static void put_native(struct merging *merging, size_t i)
+{
+    const struct interp_stacks *stacks = merging->stacks;
+    const enum interp_role role = (enum interp_role)stacks->roles[i];
+    const bool is_call = role == INTERP_EVAL,
+               has_segment = is_call && merging->spare == 0 && merging->next < stacks->frame_count;
+    if (has_segment)
+        put_segment(merging);
+    if (stacks->mode == INTERP_ALL || role == INTERP_NATIVE || (is_call && !has_segment))
+        put(merging, stacks->path[i]);
+    merging->spare -= is_call && merging->spare > 0;
+}
+
+size_t interp_merge(const struct interp_stacks *stacks, arena_ref *ret, size_t capacity,
+                    bool *ret_is_mismatch)
+{
+    struct merging merging = {.stacks = stacks, .ret = ret, .capacity = capacity};
+    const size_t calls = count_calls(stacks), segments = count_segments(stacks);
+    const size_t native_depth = stacks->depth - stacks->is_truncated;
+    merging.spare = calls > segments && !stacks->is_cut ? calls - segments : 0;
+    *ret_is_mismatch = merging.spare > 1 || (calls < segments && !stacks->is_truncated);
+    for (size_t i = 0; i < native_depth; i++)
+        put_native(&merging, i);
+    while (merging.next < stacks->frame_count)
+        put_segment(&merging);
+    if (stacks->is_truncated)
+        put(&merging, stacks->path[native_depth]);
+    return merging.count;
+}

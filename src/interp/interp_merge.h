@@ -1,0 +1,39 @@
+/*
+ * One stack out of two: the native frames of a thread, and the frames that its interpreter runs.
+ *
+ * The interpreter's function for running frames stands in the native stack once for each native call of it.
+ * Each of these calls runs a segment of the other stack: its frames from one on up to the next entry frame.
+ * So the n-th call has the n-th segment.
+ *
+ * A call that has just begun, or is about to return, has no segment. It is the innermost one, and stays as it
+ * is. Where the native stack was cut, the innermost calls and segments belong together, and the segments that
+ * are left over come after them. Otherwise numbers that differ are a mismatch, which is counted: then too
+ * nothing is left out of either stack.
+ *
+ * A pure function of its arguments.
+ */
+#ifndef WALLPROF_INTERP_MERGE_H
+#define WALLPROF_INTERP_MERGE_H
+
+#include "interp.h"
+
+struct interp_stacks {
+    enum interp_mode mode;   /* merged or all */
+    const arena_ref *path;   /* native locations, innermost first */
+    const uint8_t *roles;    /* enum interp_role, by location */
+    size_t depth;            /* of both */
+    bool is_truncated;       /* the last location is [truncated] */
+    const arena_ref *frames; /* the interpreter's locations, innermost first */
+    const bool *is_entry;    /* by frame */
+    size_t frame_count;
+    bool is_cut; /* more frames would follow, but could not be read */
+};
+
+/*
+ * Writes the locations of the one stack to ret, innermost first: at most depth + frame_count, and capacity.
+ * Returns how many. *ret_is_mismatch: see above.
+ */
+size_t interp_merge(const struct interp_stacks *stacks, arena_ref *ret, size_t capacity,
+                    bool *ret_is_mismatch);
+
+#endif

@@ -1,0 +1,135 @@
+#include "python_runtime.h"
+
+#include "cold_part.h"
+#include "elf/elf_dynamic.h"
+#include "sig/sys/sig_memory.h"
+
+#include <string.h>
+
+enum { INTERPRETERS_MAX = 64, STATES_MAX = 8192, VERSION_OLD = 1 };
+
+/* Functions that only lead from one frame to the next, as far as they are exported. */
+static const char *const machinery_names[] = {
+    "PyEval_EvalCode",
+    "PyEval_EvalFrame",
+    "PyEval_EvalFrameEx",
+    "PyObject_Call",
+    "PyObject_CallFunction",
+    "PyObject_CallFunctionObjArgs",
+    "PyObject_CallMethod",
+    "PyObject_CallNoArgs",
+    "PyObject_CallObject",
+    "PyObject_CallOneArg",
+    "PyObject_Vectorcall",
+    "PyObject_VectorcallDict",
+    "PyObject_VectorcallMethod",
+    "PyVectorcall_Call",
+    "_PyEval_Vector",
+    "_PyFunction_Vectorcall",
+    "_PyObject_Call",
+    "_PyObject_Call_Prepend",
+    "_PyObject_FastCallDictTstate",
+    "_PyObject_MakeTpCall",
+    "_PyObject_Vectorcall",
+};
+
+/* ---- the module ---- */
+
+static bool is_candidate(const struct modules *modules, const struct module *module)
+{
+    const char *path = module->path ? arena_at(modules->list.arena, module->path) : "";
+    const char *slash = strrchr(path, '/');
+    return module->is_main || strstr(slash ? slash + 1 : path, "python");
+}
+
+static uint64_t address_of(const struct elf_dynamic *object, const char *name)
+{
+    struct elf_symbol symbol;
+    return elf_dynamic_find(object, name, &symbol) ? symbol.address : 0;
+}
+
+static uint32_t read_version(const struct elf_dynamic *object)
+{
+    const uint64_t address = address_of(object, "Py_Version");
+    uint32_t version;
+    return address && sig_memory_copy(&version, address, sizeof version) ? version : VERSION_OLD;
+}
+
+static bool read_layout(const struct elf_dynamic *object, struct python_runtime *runtime)
+{
+    const uint64_t code_type = address_of(object, "PyCode_Type");
+    uint64_t table[PYTHON_OFFSETS_WORDS];
+    if (python_layout_of(runtime->version, code_type, &runtime->layout))
+        return true;
+    return sig_memory_copy(table, runtime->address, sizeof table) &&
+           python_layout_read(runtime->version, code_type, table, &runtime->layout);
+}
+
+static void find_functions(const struct modules *modules, arena_ref module, const struct elf_dynamic *object,
+                           struct python_runtime *runtime)
+{
+    struct elf_symbol eval;
+    if (elf_dynamic_find(object, "_PyEval_EvalFrameDefault", &eval)) {
+        runtime->eval_start = eval.address;
+        runtime->cold_start = cold_part_of(modules, module, eval.address, eval.address + eval.bytes);
+    }
+    for (size_t i = 0; i < sizeof machinery_names / sizeof *machinery_names; i++) {
+        const uint64_t address = address_of(object, machinery_names[i]);
+        if (address)
+            runtime->machinery[runtime->machinery_count++] = address;
+    }
+}
+
+bool python_runtime_find(const struct modules *modules, arena_ref ref, struct python_runtime *ret)
+{
+    const struct module *module = arena_at(modules->list.arena, ref);
+    struct elf_dynamic object;
+    *ret = (struct python_runtime){.version = 0};
+    if (!is_candidate(modules, module) ||
+        !elf_dynamic_open(&object, module->load_bias, module->loaded_low, module->loaded_high))
+        return false;
+    ret->address = address_of(&object, "_PyRuntime");
+    if (!ret->address)
+        return false;
+    ret->version = read_version(&object);
+    ret->is_known = read_layout(&object, ret);
+    if (ret->is_known)
+        find_functions(modules, ref, &object, ret);
+    return true;
+}
+
+/* ---- threads ---- */
+
+static uint64_t pointer_at(const struct sig_interp_memory *memory, uint64_t address)
+{
+    uint64_t pointer;
+    return memory->read(memory, &pointer, address, sizeof pointer, false) ? pointer : 0;
+}
+
+/* *left: how many states may still be read. */
+static uint64_t find_in_list(const struct python_layout *layout, const struct sig_interp_memory *memory,
+                             uint64_t state, pid_t tid, uint32_t *left)
+{
+    uint64_t words[SIG_INTERP_STATE_WORDS];
+    const size_t bytes = layout->frames.state.native_thread_id + sizeof *words;
+    while (state && *left > 0 && memory->read(memory, words, state, bytes, false)) {
+        if (words[layout->frames.state.native_thread_id / sizeof *words] == (uint64_t)tid)
+            return state;
+        state = words[layout->thread_next / sizeof *words];
+        --*left;
+    }
+    return 0;
+}
+
+uint64_t python_runtime_find_state(const struct python_layout *layout, uint64_t runtime,
+                                   const struct sig_interp_memory *memory, pid_t tid)
+{
+    uint64_t interpreter = pointer_at(memory, runtime + layout->interpreters_head), found = 0;
+    uint32_t left = STATES_MAX;
+    for (int i = 0; interpreter && !found && i < INTERPRETERS_MAX; i++) {
+        found =
+            find_in_list(layout, memory, pointer_at(memory, interpreter + layout->threads_head), tid, &left);
+        interpreter = pointer_at(memory, interpreter + layout->interpreter_next);
+    }
+    return found;
+}

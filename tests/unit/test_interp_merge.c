@@ -1,0 +1,134 @@
+/* Native frames and an interpreter's frames become one stack, and nothing is lost where they do not agree. */
+#include "lib/unit.h"
+
+#include "interp/interp_merge.h"
+
+#include <string.h>
+
+enum { CAPACITY = 64 };
+
+/* A stack as text, innermost first: E is the function that runs frames, M leads to it, others are native.
+ * Frames are small letters, and a capital one is an entry. The result has frames in small letters. */
+static const char *merge_as(const char *native, const char *frames, enum interp_mode mode, bool is_truncated,
+                            bool is_cut, bool *ret_is_mismatch)
+{
+    static char text[CAPACITY + 1];
+    arena_ref path[CAPACITY], locations[CAPACITY], merged[CAPACITY];
+    uint8_t roles[CAPACITY];
+    bool is_entry[CAPACITY];
+    struct interp_stacks stacks = {.mode = mode,
+                                   .path = path,
+                                   .roles = roles,
+                                   .depth = strlen(native),
+                                   .is_truncated = is_truncated,
+                                   .frames = locations,
+                                   .is_entry = is_entry,
+                                   .frame_count = strlen(frames),
+                                   .is_cut = is_cut};
+    for (size_t i = 0; i < stacks.depth; i++) {
+        path[i] = (arena_ref)native[i];
+        roles[i] = native[i] == 'E' ? INTERP_EVAL : native[i] == 'M' ? INTERP_MACHINERY : INTERP_NATIVE;
+    }
+    for (size_t i = 0; i < stacks.frame_count; i++) {
+        is_entry[i] = frames[i] < 'a';
+        locations[i] = (arena_ref)frames[i] | 0x20;
+    }
+    size_t count = interp_merge(&stacks, merged, CAPACITY, ret_is_mismatch);
+    for (size_t i = 0; i < count; i++)
+        text[i] = (char)merged[i];
+    text[count] = '\0';
+    return text;
+}
+
+static const char *merge(const char *native, const char *frames)
+{
+    bool is_mismatch;
+    const char *text = merge_as(native, frames, INTERP_MERGED, false, false, &is_mismatch);
+    assert_false(is_mismatch);
+    return text;
+}
+
+static void a_call_is_replaced_by_its_frames(void **state)
+{
+    assert_string_equal(merge("1E9", "abC"), "1abc9");
+    assert_string_equal(merge("12E3E9", "aBcD"), "12ab3cd9");
+}
+
+static void machinery_is_folded_away(void **state)
+{
+    assert_string_equal(merge("1ME4ME9", "AB"), "1a4b9");
+}
+
+static void all_keeps_every_native_frame(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge_as("1ME4ME9", "AB", INTERP_ALL, false, false, &is_mismatch), "1MaE4MbE9");
+}
+
+static void a_call_that_has_just_begun_stays(void **state)
+{
+    assert_string_equal(merge("E1E9", "aB"), "E1ab9");
+}
+
+static void more_calls_than_frames_are_a_mismatch(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge_as("E1E2E9", "A", INTERP_MERGED, false, false, &is_mismatch), "E1E2a9");
+    assert_true(is_mismatch);
+}
+
+static void more_frames_than_calls_are_kept(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge_as("1E9", "ABc", INTERP_MERGED, false, false, &is_mismatch), "1a9bc");
+    assert_true(is_mismatch);
+    assert_string_equal(merge_as("19", "A", INTERP_MERGED, false, false, &is_mismatch), "19a");
+    assert_true(is_mismatch);
+}
+
+static void a_truncated_native_stack_goes_on_with_frames(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge_as("1E2T", "ABC", INTERP_MERGED, true, false, &is_mismatch), "1a2bcT");
+    assert_false(is_mismatch);
+}
+
+static void frames_that_were_cut_belong_to_the_inner_calls(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge_as("1E2E9", "ab", INTERP_MERGED, false, true, &is_mismatch), "1ab2E9");
+    assert_false(is_mismatch);
+}
+
+static void the_result_is_bounded(void **state)
+{
+    bool is_mismatch;
+    arena_ref path[] = {1, 2}, frames[] = {3, 4}, merged[3] = {0, 0, 77};
+    const uint8_t roles[] = {INTERP_NATIVE, INTERP_EVAL};
+    const bool is_entry[] = {false, true};
+    const struct interp_stacks stacks = {.mode = INTERP_MERGED,
+                                         .path = path,
+                                         .roles = roles,
+                                         .depth = 2,
+                                         .frames = frames,
+                                         .is_entry = is_entry,
+                                         .frame_count = 2};
+    assert_int_equal(interp_merge(&stacks, merged, 2, &is_mismatch), 2);
+    assert_int_equal(merged[2], 77);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_is_replaced_by_its_frames),
+        cmocka_unit_test(machinery_is_folded_away),
+        cmocka_unit_test(all_keeps_every_native_frame),
+        cmocka_unit_test(a_call_that_has_just_begun_stays),
+        cmocka_unit_test(more_calls_than_frames_are_a_mismatch),
+        cmocka_unit_test(more_frames_than_calls_are_kept),
+        cmocka_unit_test(a_truncated_native_stack_goes_on_with_frames),
+        cmocka_unit_test(frames_that_were_cut_belong_to_the_inner_calls),
+        cmocka_unit_test(the_result_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
