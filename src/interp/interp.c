@@ -7,8 +7,10 @@
 
 #include <string.h>
 
-/* A cache that is fuller than this is emptied. */
-enum { CACHED_MAX = INTERP_CACHE_SLOTS / 4 * 3 };
+enum {
+    CACHED_MAX = INTERP_CACHE_SLOTS / 4 * 3, /* a cache that is fuller is emptied */
+    OFTEN = 32                               /* samples of a thread before it counts as one without a state */
+};
 
 static bool read_through_kernel(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes,
                                 bool is_held)
@@ -95,10 +97,16 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
 
 /* ---- threads ---- */
 
-/* A thread may get a state late, or never: it is looked for less and less often. */
+/* A new thread gets its state after it has begun, and other threads never get one: these are looked up less
+ * and less often. */
 static bool is_due(const struct interp_thread *thread)
 {
-    return (thread->misses & (thread->misses - 1)) == 0;
+    return thread->misses < OFTEN || (thread->misses & (thread->misses - 1)) == 0;
+}
+
+bool interp_is_unsure(const struct interp *interp, const struct interp_thread *thread)
+{
+    return interp->module && !thread->state && thread->misses < OFTEN;
 }
 
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid)

@@ -89,6 +89,12 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
 /* Finds the thread's state, if it is not known; not at each call where there is none. */
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid);
 
+/*
+ * Whether a thread may have frames that were not seen, so that the next sample must not be taken for the same.
+ * CPython links a new state before it is whole: until then the states of older threads are not found.
+ */
+bool interp_is_unsure(const struct interp *interp, const struct interp_thread *thread);
+
 /* Reads the frames of a thread that stands still. A state that is not its own any more is forgotten. */
 struct interp_subject {
     struct interp_thread *thread;

@@ -146,6 +146,11 @@ static const struct sig_interp_stack *read_frames(struct remote_sampler *sampler
     return stack->count > 0 ? stack : NULL;
 }
 
+static bool has_all_frames(const struct remote_sampler *sampler, const struct remote_thread *thread)
+{
+    return !sampler->interp || !interp_is_unsure(sampler->interp, thread->interp);
+}
+
 static bool has_same_clock(pid_t tid, const struct thread_stat *stat, struct remote_memory *memory)
 {
     if (!memory->is_reference || stat->schedstat || memory->trusted == TRUSTED_MAX)
@@ -206,7 +211,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
-        refer_to(memory, &after, is_whole(walk.end));
+        refer_to(memory, &after, is_whole(walk.end) && has_all_frames(sampler, thread));
         ret->depth = walk.depth;
         ret->end = walk.end;
         ret->unloads = walk.unloads;
