@@ -31,9 +31,9 @@ void interp_init(struct interp *interp, enum interp_mode mode, struct tree *tree
 void interp_deinit(struct interp *interp)
 {
     scratch_free(interp->cache, sizeof *interp->cache * INTERP_CACHE_SLOTS);
-    scratch_free(interp->scratch, sizeof *interp->scratch);
+    scratch_free(interp->walk, sizeof *interp->walk);
     interp->cache = NULL;
-    interp->scratch = NULL;
+    interp->walk = NULL;
 }
 
 static void empty_cache(struct interp *interp)
@@ -118,18 +118,19 @@ void interp_find_state(const struct interp *interp, struct interp_thread *thread
     thread->misses = thread->state ? 0 : thread->misses + 1;
 }
 
-void interp_walk(struct interp *interp, const struct interp_subject *subject, struct sig_interp_stack *stack)
+void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
+                 struct sig_interp_stack *stack)
 {
-    struct interp_thread *thread = subject->thread;
-    const struct sig_python_thread whose = {.state = thread->state, .native_id = (uint64_t)subject->tid};
-    const struct sig_interp_memory memory = {
-        .read = read_through_kernel, .held_low = subject->stack_low, .held_high = subject->stack_high};
+    const struct sig_python_thread whose = {.state = thread->state, .native_id = (uint64_t)tid};
     stack->count = 0;
     stack->end = SIG_INTERP_NONE;
-    if (!interp->scratch)
-        interp->scratch = scratch_alloc(sizeof *interp->scratch);
-    if (interp->scratch && thread->state &&
-        !sig_python_walk(&interp->layout.frames, &whose, &memory, interp->scratch, stack))
+    if (!interp->walk)
+        interp->walk = scratch_alloc(sizeof *interp->walk);
+    if (!interp->walk || !thread->state)
+        return;
+    page_reader_begin(&interp->walk->reader);
+    if (!sig_python_walk(&interp->layout.frames, &whose, &interp->walk->reader.memory, &interp->walk->scratch,
+                         stack))
         thread->state = 0;
 }
 

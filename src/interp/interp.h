@@ -12,6 +12,7 @@
 #define WALLPROF_INTERP_H
 
 #include "modules/modules.h"
+#include "page_reader.h"
 #include "profile/tree.h"
 #include "python_layout.h"
 #include "sig/interp/sig_interp.h"
@@ -36,6 +37,12 @@ enum interp_role {
 
 enum { INTERP_MACHINERY_MAX = 24, INTERP_CACHE_SLOTS = 8192 };
 
+/* What a walk from outside needs. */
+struct interp_walk {
+    struct sig_interp_scratch scratch;
+    struct page_reader reader;
+};
+
 struct interp {
     enum interp_mode mode;
     struct tree *tree;             /* not owned */
@@ -53,7 +60,7 @@ struct interp {
         arena_ref location;
     } * cache; /* owned: INTERP_CACHE_SLOTS, open addressing; NULL before the first frame */
     uint32_t cached;
-    struct sig_interp_scratch *scratch; /* owned, for walks from outside; NULL before the first one */
+    struct interp_walk *walk; /* owned, for walks from outside; NULL before the first one */
     struct interp_counts {
         uint64_t stacks;     /* with frames of the interpreter */
         uint64_t mismatches; /* of them: not as many native calls as frames say */
@@ -90,18 +97,14 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid);
 
 /*
- * Whether a thread may have frames that were not seen, so that the next sample must not be taken for the same.
- * CPython links a new state before it is whole: until then the states of older threads are not found.
+ * Whether a thread may have frames that were not seen, so that the next sample must not be taken for the
+ * same. CPython links a new state before it is whole: until then the states of older threads are not found.
  */
 bool interp_is_unsure(const struct interp *interp, const struct interp_thread *thread);
 
 /* Reads the frames of a thread that stands still. A state that is not its own any more is forgotten. */
-struct interp_subject {
-    struct interp_thread *thread;
-    pid_t tid;
-    uint64_t stack_low, stack_high; /* of its own stack; 0 and 0 if not known */
-};
-void interp_walk(struct interp *interp, const struct interp_subject *subject, struct sig_interp_stack *stack);
+void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
+                 struct sig_interp_stack *stack);
 
 /* The location of a frame; 0 without memory. */
 arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame);

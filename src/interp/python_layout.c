@@ -138,7 +138,10 @@ static bool is_word_in(uint16_t offset, size_t bytes)
 /* What sig_python_walk relies on. */
 static bool makes_sense(const struct sig_python_layout *layout)
 {
-    enum { STATE_BYTES = SIG_INTERP_STATE_WORDS * WORD_BYTES, FRAME_BYTES_MAX = 256 };
+    enum {
+        STATE_BYTES = SIG_INTERP_STATE_WORDS * WORD_BYTES,
+        FRAME_BYTES_MAX = SIG_INTERP_FRAME_WORDS * WORD_BYTES
+    };
     const size_t state_bytes = layout->state.native_thread_id + (size_t)WORD_BYTES;
     const size_t frame_bytes = layout->frame.bytes, code_bytes = layout->code.bytes;
     return state_bytes <= STATE_BYTES && is_word_in(layout->state.thread_id, state_bytes) &&

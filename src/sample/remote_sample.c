@@ -137,12 +137,10 @@ static const struct sig_interp_stack *read_frames(struct remote_sampler *sampler
                                                   const struct remote_thread *thread)
 {
     struct sig_interp_stack *stack = &sampler->interp_stack;
-    const struct interp_subject subject = {thread->interp, thread->tid, thread->stack_low,
-                                           thread->stack_high};
     if (!stack->frames)
         return NULL;
     interp_find_state(sampler->interp, thread->interp, thread->tid);
-    interp_walk(sampler->interp, &subject, stack);
+    interp_walk(sampler->interp, thread->interp, thread->tid, stack);
     return stack->count > 0 ? stack : NULL;
 }
 

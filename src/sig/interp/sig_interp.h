@@ -38,25 +38,23 @@ struct sig_interp_stack {
 };
 
 /*
- * How memory is read: exactly `bytes` bytes, or false. is_held: the thread itself holds on to that memory by
- * a frame, so only the thread could give it back.
+ * How memory is read: exactly `bytes` bytes, or false. is_held: it belongs to a frame or is held by one, if
+ * the interpreter is in order. Then only the thread itself could give it back.
  */
 struct sig_interp_memory {
     bool (*read)(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes, bool is_held);
-    uint64_t held_low, held_high; /* for `read`: the thread's own stack; 0 and 0 when not known */
 };
 
 enum {
-    SIG_INTERP_WINDOW_WORDS = 512, /* a page: some 25 frames */
     SIG_INTERP_STATE_WORDS = 32,
+    SIG_INTERP_FRAME_WORDS = 32,
     SIG_INTERP_KNOWN_CODES = 16 /* a power of two */
 };
 
 /* What a walk needs, and is too large for a handler's stack. The caller's memory, for one walk at a time. */
 struct sig_interp_scratch {
-    uint64_t window_low, window_high; /* of which the words are a copy; equal: nothing */
-    uint64_t window[SIG_INTERP_WINDOW_WORDS];
-    uint64_t state[SIG_INTERP_STATE_WORDS]; /* copies of smaller records */
+    uint64_t state[SIG_INTERP_STATE_WORDS]; /* a copy of the thread's state, and of code objects */
+    uint64_t frame[SIG_INTERP_FRAME_WORDS]; /* a copy of a frame */
     struct {
         uint64_t code, check;
     } known[SIG_INTERP_KNOWN_CODES]; /* by address: recursion meets the same code again */

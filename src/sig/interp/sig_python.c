@@ -1,15 +1,14 @@
 /*
- * Frames are read from a copy of the page that ends with the innermost one, since the callers' frames lie
- * below it. A frame elsewhere moves the window. Code objects are read one by one, each of them once.
+ * Frames and code objects are read one by one, and each code object once if it is met again soon. How to read
+ * many of them at little cost is up to the callback: they lie close together.
  */
 #include "sig_python.h"
 
 enum {
     WORD_BYTES = 8,
     PAGE_BYTES = 4096,
-    READS_MAX = 512,            /* system calls for one walk, more or less */
+    READS_MAX = 4096,
     INSTRUCTIONS_MAX = 1 << 28, /* bytes of one code object */
-    WINDOW_BYTES = SIG_INTERP_WINDOW_WORDS * WORD_BYTES
 };
 
 static const uint64_t tag_bits = 3; /* of a pointer to what a frame executes, since 3.14 */
@@ -74,31 +73,11 @@ static uint64_t check_of_code(const struct walk *walk, uint64_t code)
 
 /* ---- frames ---- */
 
-/* Copies a piece of memory that ends where the record ends. */
-static bool copy_window(const struct walk *walk, uint64_t low, uint64_t high)
-{
-    struct sig_interp_scratch *scratch = walk->scratch;
-    bool is_read = read_memory(walk, scratch->window, low, (size_t)(high - low), false);
-    scratch->window_low = is_read ? low : 0;
-    scratch->window_high = is_read ? high : 0;
-    return is_read;
-}
-
-/* A frame's words in the window; NULL if they cannot be read. */
+/* A frame's words; NULL if they cannot be read. */
 static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
 {
-    struct sig_interp_scratch *scratch = walk->scratch;
-    const uint64_t end = frame + walk->layout->frame.bytes;
-    if (frame % WORD_BYTES != 0 || frame < 2 * PAGE_BYTES || end < frame)
-        return NULL;
-    bool is_inside = frame >= scratch->window_low && end <= scratch->window_high;
-    bool is_on_stack = frame >= walk->memory->held_low && end <= walk->memory->held_high;
-    if (!is_inside && is_on_stack) /* a shim: its neighbours are no frames */
-        is_inside = copy_window(walk, frame, end);
-    if (!is_inside && !copy_window(walk, end - WINDOW_BYTES, end) &&
-        !copy_window(walk, frame / PAGE_BYTES * PAGE_BYTES, end)) /* a chunk may begin in this page */
-        return NULL;
-    return &scratch->window[(frame - scratch->window_low) / WORD_BYTES];
+    uint64_t *words = walk->scratch->frame;
+    return read_memory(walk, words, frame, walk->layout->frame.bytes, true) ? words : NULL;
 }
 
 static int32_t distance_of(const struct walk *walk, uint64_t code, uint64_t instruction)
@@ -168,7 +147,7 @@ static uint64_t innermost_frame(const struct walk *walk)
     const struct sig_python_layout *layout = walk->layout;
     uint64_t frame = walk->scratch->state[layout->state.frame / WORD_BYTES], record = frame;
     if (layout->state.is_frame_in_record &&
-        !read_memory(walk, &frame, record + layout->state.frame_in_record, sizeof frame, false))
+        !read_memory(walk, &frame, record + layout->state.frame_in_record, sizeof frame, true))
         return 0;
     return frame;
 }
@@ -181,7 +160,6 @@ bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_py
     stack->count = 0;
     stack->end = SIG_INTERP_NONE;
     scratch->reads_left = READS_MAX;
-    scratch->window_low = scratch->window_high = 0;
     for (size_t i = 0; i < SIG_INTERP_KNOWN_CODES; i++)
         scratch->known[i].code = scratch->known[i].check = 0; /* address 0 is no code */
     if (!read_memory(&walk, scratch->state, thread->state,

@@ -21,6 +21,8 @@
 
 enum sig_slot_state { SIG_SLOT_FREE, SIG_SLOT_ARMED, SIG_SLOT_WRITING, SIG_SLOT_DONE };
 
+enum { SIG_SLOT_HELD_PAGES = 32 }; /* a power of two */
+
 /* The frames of an interpreter that a reply has too: the sampler's memory. */
 struct sig_slot_interp {
     /* Written before arming. */
@@ -32,6 +34,7 @@ struct sig_slot_interp {
     bool is_its_state; /* `thread` was the thread */
 
     struct sig_interp_scratch scratch;
+    uint64_t held_pages[SIG_SLOT_HELD_PAGES]; /* sig_frames.c */
 };
 
 struct sig_slot {
