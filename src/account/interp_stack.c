@@ -51,7 +51,7 @@ size_t interp_stack_path(struct account *account, const struct locate_stack *sta
     }
     size_t depth = interp_merge(&stacks, paths->merged, paths->capacity - LABELS_DEPTH_MAX, &is_mismatch);
     account->interp->counts.stacks++;
-    account->interp->counts.mismatches += is_mismatch;
+    account->interp->counts.misfits += is_mismatch;
     *ret = paths->merged;
     return depth;
 }

@@ -71,6 +71,15 @@ static void emit_process(const struct notes_writer *writer)
         emit_note(writer, "ended: %s", process->ending);
 }
 
+static void emit_interp(const struct notes_writer *writer, const struct counters *counters)
+{
+    if (counters->interp_stacks > 0)
+        emit_note(writer,
+                  "python: %" PRIu64 " stacks with its functions; %" PRIu64 " do not fit, %" PRIu64
+                  " functions have no name",
+                  counters->interp_stacks, counters->interp_misfits, counters->interp_nameless);
+}
+
 static void emit_counters(const struct notes_writer *writer)
 {
     const struct profile *profile = writer->profile;
@@ -99,6 +108,7 @@ static void emit_counters(const struct notes_writer *writer)
     if (counters->full_walks > 0)
         emit_note(writer, "unwind: %" PRIu64 " of %" PRIu64 " stacks by the full-register walk",
                   counters->full_walks, counters->samples);
+    emit_interp(writer, counters);
     emit_note(
         writer,
         "the sampler itself used %.3f s of CPU, which is not in this profile; signals took about %.3f s in "

@@ -170,7 +170,7 @@ arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *fr
     if (slot && slot->location)
         return slot->location;
     arena_ref location = name_frame(interp, frame, &is_known);
-    interp->counts.unknown += !is_known;
+    interp->counts.nameless += !is_known;
     if (slot && location && is_known) {
         *slot = (struct interp_cache_slot){frame->code, frame->check, frame->at, location};
         interp->cached++;

@@ -35,6 +35,8 @@ enum interp_role {
     INTERP_MACHINERY /* one that only leads to it */
 };
 
+enum { PYTHON_VERSION_OLD = 1 }; /* of a CPython before 3.11, which does not say its version */
+
 enum { INTERP_MACHINERY_MAX = 24, INTERP_CACHE_SLOTS = 8192 };
 
 /* What a walk from outside needs. */
@@ -53,7 +55,7 @@ struct interp {
     uint64_t eval_start, cold_start; /* of the two parts of the function that runs frames; 0 if unknown */
     uint64_t machinery[INTERP_MACHINERY_MAX];
     uint32_t machinery_count;
-    uint32_t refused_version; /* Py_Version of an interpreter that is left alone; 1 for one before 3.11 */
+    uint32_t refused_version; /* Py_Version of an interpreter that is left alone, or PYTHON_VERSION_OLD */
     struct interp_cache_slot {
         uint64_t code, check;
         int32_t at;
@@ -62,9 +64,9 @@ struct interp {
     uint32_t cached;
     struct interp_walk *walk; /* owned, for walks from outside; NULL before the first one */
     struct interp_counts {
-        uint64_t stacks;     /* with frames of the interpreter */
-        uint64_t mismatches; /* of them: not as many native calls as frames say */
-        uint64_t unknown;    /* frames without a name */
+        uint64_t stacks;   /* with frames of the interpreter */
+        uint64_t misfits;  /* of them: not as many native calls as frames say */
+        uint64_t nameless; /* frames without a name */
     } counts;
 };
 

@@ -7,6 +7,9 @@ static const struct python_layout layout_3_11 = {
         {
             .state = {.thread_id = 152,
                       .native_thread_id = 160,
+                      .chunk = 296,
+                      .chunk_top = 304,
+                      .bytes = 312,
                       .frame = 56,
                       .is_frame_in_record = true,
                       .frame_in_record = 8},
@@ -34,6 +37,9 @@ static const struct python_layout layout_3_12 = {
         {
             .state = {.thread_id = 136,
                       .native_thread_id = 144,
+                      .chunk = 232,
+                      .chunk_top = 240,
+                      .bytes = 248,
                       .frame = 56,
                       .is_frame_in_record = true,
                       .frame_in_record = 0},
@@ -91,6 +97,7 @@ enum {
     TABLE_CURRENT_FRAME = 23,
     TABLE_THREAD_ID,
     TABLE_NATIVE_THREAD_ID,
+    TABLE_CHUNK,
     TABLE_FRAME_PREVIOUS = 29,
     TABLE_FRAME_EXECUTABLE,
     TABLE_FRAME_INSTRUCTION,
@@ -115,6 +122,9 @@ static void take_frames(const uint64_t *table, struct sig_python_layout *ret)
     ret->state.thread_id = (uint16_t)table[TABLE_THREAD_ID];
     ret->state.native_thread_id = (uint16_t)table[TABLE_NATIVE_THREAD_ID];
     ret->state.frame = (uint16_t)table[TABLE_CURRENT_FRAME];
+    ret->state.chunk = (uint16_t)table[TABLE_CHUNK];
+    ret->state.chunk_top = (uint16_t)(ret->state.chunk + WORD_BYTES);
+    ret->state.bytes = (uint16_t)(ret->state.chunk_top + WORD_BYTES);
     ret->state.is_frame_in_record = false;
     ret->frame.code = (uint16_t)table[TABLE_FRAME_EXECUTABLE];
     ret->frame.previous = (uint16_t)table[TABLE_FRAME_PREVIOUS];
@@ -142,11 +152,12 @@ static bool makes_sense(const struct sig_python_layout *layout)
         STATE_BYTES = SIG_INTERP_STATE_WORDS * WORD_BYTES,
         FRAME_BYTES_MAX = SIG_INTERP_FRAME_WORDS * WORD_BYTES
     };
-    const size_t state_bytes = layout->state.native_thread_id + (size_t)WORD_BYTES;
+    const size_t state_bytes = layout->state.bytes;
     const size_t frame_bytes = layout->frame.bytes, code_bytes = layout->code.bytes;
     return state_bytes <= STATE_BYTES && is_word_in(layout->state.thread_id, state_bytes) &&
            is_word_in(layout->state.native_thread_id, state_bytes) &&
-           is_word_in(layout->state.frame, state_bytes) && frame_bytes % WORD_BYTES == 0 &&
+           is_word_in(layout->state.frame, state_bytes) && is_word_in(layout->state.chunk, state_bytes) &&
+           is_word_in(layout->state.chunk_top, state_bytes) && frame_bytes % WORD_BYTES == 0 &&
            frame_bytes <= FRAME_BYTES_MAX && is_word_in(layout->frame.code, frame_bytes) &&
            is_word_in(layout->frame.previous, frame_bytes) &&
            is_word_in(layout->frame.instruction, frame_bytes) && layout->frame.mark < frame_bytes &&

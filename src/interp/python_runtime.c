@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { INTERPRETERS_MAX = 64, STATES_MAX = 8192, VERSION_OLD = 1 };
+enum { INTERPRETERS_MAX = 64, STATES_MAX = 8192 };
 
 /* Functions that only lead from one frame to the next, as far as they are exported. */
 static const char *const machinery_names[] = {
@@ -52,7 +52,7 @@ static uint32_t read_version(const struct elf_dynamic *object)
 {
     const uint64_t address = address_of(object, "Py_Version");
     uint32_t version;
-    return address && sig_memory_copy(&version, address, sizeof version) ? version : VERSION_OLD;
+    return address && sig_memory_copy(&version, address, sizeof version) ? version : PYTHON_VERSION_OLD;
 }
 
 static bool read_layout(const struct elf_dynamic *object, struct python_runtime *runtime)

@@ -11,7 +11,7 @@
 
 struct python_runtime {
     bool is_known;    /* the version is one whose memory can be read */
-    uint32_t version; /* Py_Version; 1 before 3.11 */
+    uint32_t version; /* Py_Version, or PYTHON_VERSION_OLD */
     uint64_t address; /* of _PyRuntime */
     struct python_layout layout;
     uint64_t eval_start, cold_start; /* of _PyEval_EvalFrameDefault; cold_start is 0 if it is in one piece */

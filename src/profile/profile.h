@@ -76,6 +76,9 @@ struct counters {
     uint64_t missing_replies; /* it did not reply in time */
     uint64_t truncated;       /* stacks whose root was not reached */
     uint64_t full_walks;      /* stacks that took the walk with every register */
+    uint64_t interp_stacks;   /* stacks with frames of an interpreter's program. Of them: */
+    uint64_t interp_misfits;  /* the interpreter's calls were not as many as those frames say */
+    uint64_t interp_nameless; /* such frames without a name */
     uint64_t stray;           /* late or foreign signals, recognised and dropped */
     uint64_t sampler_cpu_ns;  /* CPU time of the sampler thread */
     uint64_t handler_cpu_ns;  /* estimate: of the program's threads in our handler */

@@ -176,6 +176,7 @@ static void count_anew(struct sampler *sampler, uint64_t now_ns)
     before->sampler_cpu_ns += counters->sampler_cpu_ns;
     sampler->counters = (struct counters){0};
     sampler->account.fold.samples = 0;
+    sampler->interp.counts = (struct interp_counts){0};
     sampler->account.fold.pool = (struct claims_pool){0};
     memset(&sampler->observer.made, 0, sizeof(sampler->observer.made));
     overhead_limit_describe_from(&sampler->overhead_limit, now_ns);

@@ -112,6 +112,9 @@ void sampler_count_up(struct sampler *sampler)
     sampler->counters.walked = sampler->observer.made.walked;
     sampler->counters.replies = sampler->observer.made.replied;
     sampler->counters.missing_replies = sampler->observer.made.unreplied;
+    sampler->counters.interp_stacks = sampler->interp.counts.stacks;
+    sampler->counters.interp_misfits = sampler->interp.counts.misfits;
+    sampler->counters.interp_nameless = sampler->interp.counts.nameless;
     sampler->counters.stray = sig_request_stray_count() - before->stray;
     sampler->counters.handler_cpu_ns = sampler->observer.replies_cpu_ns - before->handler_cpu_ns;
     sampler->counters.sampler_cpu_ns =

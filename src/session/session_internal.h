@@ -42,6 +42,7 @@ struct session_reported {
     bool is_starved;      /* a real-time thread keeps the sampler from its CPU */
     bool is_filled_below; /* a thread blocks all signals */
     uint32_t forks;       /* of handshake.forks */
+    bool is_interp_refused;
 };
 
 /* The order keeps what a short process writes in few pages, since each page costs it 2 us: the end of the
@@ -167,6 +168,9 @@ void session_write_on_the_way(struct session *session, uint64_t now_ns,
 /* Settles where the recording is kept while it is made, if at all. A failure is reported: then the recording
  * is in memory only. */
 void session_choose_store(struct session *session);
+
+/* In the sampler, at a tick: says in the log what is new about the recording. */
+void session_report(struct session *session);
 
 /* In the sampler, at a tick: begins a store if one is wanted and due. A failure is reported. */
 void session_keep(struct session *session, uint64_t now_ns);

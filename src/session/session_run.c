@@ -164,50 +164,6 @@ void session_sleep_until(struct session *session, uint64_t deadline_ns)
     }
 }
 
-/* Says with which signal threads are sampled from now on, if that has changed, and that some cannot be. */
-static void report_signal(struct session *session)
-{
-    const struct observer *observer = &session->sampler.observer;
-    int before = session->reported.signal, now = observer->signal;
-    uint64_t taken = session->sampler.signals_taken & sig_numbers_bit(before);
-    session->reported.signal = now;
-    if (before != now && now == 0)
-        log_add(&session->log, LOG_WARNING,
-                "the program took signal %d away by a system call, and no other is free: from now on only "
-                "waiting threads are seen",
-                before);
-    else if (before != now && taken)
-        log_add(&session->log, LOG_WARNING,
-                "the program took signal %d away by a system call: threads are sampled with signal %d now",
-                before, now);
-    else if (before != now)
-        log_add(&session->log, LOG_INFO,
-                "the program uses signal %d itself: threads are sampled with signal %d now", before, now);
-    if (observer->filled_below && !session->reported.is_filled_below)
-        log_add(&session->log, LOG_INFO,
-                "a thread blocks all signals past the C library: it is seen while it waits, and else [not "
-                "responding]");
-    session->reported.is_filled_below |= observer->filled_below != 0;
-}
-
-/* Says once that a real-time thread keeps the sampler from its CPU, and what becomes of that. */
-static void report_starvation(struct session *session)
-{
-    const struct realtime *realtime = &session->sampler.realtime;
-    if (session->reported.is_starved || (!realtime->is_raised && realtime->error == 0))
-        return;
-    session->reported.is_starved = true;
-    if (realtime->is_raised)
-        log_add(&session->log, LOG_INFO,
-                "a real-time thread kept the sampler from its CPU: the sampler has a higher priority now");
-    else
-        log_add(
-            &session->log, LOG_WARNING,
-            "a real-time thread keeps the sampler from its CPU, and it may not have a higher priority (%s): "
-            "what is done meanwhile is [not observed]",
-            error_text(-realtime->error));
-}
-
 /*
  * A tick is very late if the process was stopped meanwhile (SIGSTOP). Some of the calls in which its threads
  * waited end with EINTR then (signal(7)). The threads get time to return from them before they are signalled,
@@ -246,8 +202,7 @@ static void one_tick(struct session *session)
     tick_advance(&sampler->tick, now_ns, &sampler->random);
     sampler_send(sampler, now_ns);
     if (session_current() == session) { /* it is published a moment after its thread was created */
-        report_signal(session);
-        report_starvation(session);
+        session_report(session);
     }
     if (!sampler_awaits_replies(sampler, now_ns)) {
         sampler_skip_ticks(sampler, now_ns);

@@ -131,7 +131,8 @@ bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack
 {
     static struct sig_interp_frame frames[FAKE_PYTHON_FRAMES];
     static struct sig_interp_scratch scratch;
-    const struct sig_python_thread thread = {python->state, FAKE_PYTHON_TID, FAKE_PYTHON_THREAD_ID};
+    const struct sig_python_thread thread = {
+        .state = python->state, .native_id = FAKE_PYTHON_TID, .thread_id = FAKE_PYTHON_THREAD_ID};
     *stack = (struct sig_interp_stack){.frames = frames, .capacity = capacity};
     return sig_python_walk(&python->layout.frames, &thread, &python->memory, &scratch, stack);
 }

@@ -38,15 +38,15 @@ struct sig_interp_stack {
 };
 
 /*
- * How memory is read: exactly `bytes` bytes, or false. is_held: it belongs to a frame or is held by one, if
- * the interpreter is in order. Then only the thread itself could give it back.
+ * How memory is read: exactly `bytes` bytes, or false. is_held: it is in use by the thread's own stack or its
+ * chunk of frames, or is held by a frame there. Only the thread itself can give it back.
  */
 struct sig_interp_memory {
     bool (*read)(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes, bool is_held);
 };
 
 enum {
-    SIG_INTERP_STATE_WORDS = 32,
+    SIG_INTERP_STATE_WORDS = 48,
     SIG_INTERP_FRAME_WORDS = 32,
     SIG_INTERP_KNOWN_CODES = 16 /* a power of two */
 };

@@ -18,14 +18,28 @@ struct walk {
     const struct sig_interp_memory *memory;
     struct sig_interp_scratch *scratch;
     struct sig_interp_stack *stack;
+    uint64_t chunk_low, chunk_high; /* of the thread's frames, as far as it is used */
+    uint64_t stack_low, stack_high; /* of the thread's own stack, likewise */
 };
 
-static bool read_memory(const struct walk *walk, void *to, uint64_t from, size_t bytes, bool is_held)
+static bool is_inside(uint64_t low, uint64_t high, uint64_t address, uint64_t bytes)
+{
+    return address >= low && address < high && bytes <= high - address;
+}
+
+/* Frames of generators are not: a pointer to one may be old. Nor are those in older chunks. */
+static bool is_held(const struct walk *walk, uint64_t address, uint64_t bytes)
+{
+    return is_inside(walk->chunk_low, walk->chunk_high, address, bytes) ||
+           is_inside(walk->stack_low, walk->stack_high, address, bytes);
+}
+
+static bool read_memory(const struct walk *walk, void *to, uint64_t from, size_t bytes, bool is_held_there)
 {
     if (walk->scratch->reads_left == 0 || from % WORD_BYTES != 0 || from < PAGE_BYTES || from + bytes < from)
         return false;
     walk->scratch->reads_left--;
-    return walk->memory->read(walk->memory, to, from, bytes, is_held);
+    return walk->memory->read(walk->memory, to, from, bytes, is_held_there);
 }
 
 /* ---- code objects ---- */
@@ -58,13 +72,13 @@ uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uin
 }
 
 /* 0 if there is no code object. */
-static uint64_t check_of_code(const struct walk *walk, uint64_t code)
+static uint64_t check_of_code(const struct walk *walk, uint64_t code, bool is_held_there)
 {
     struct sig_interp_scratch *scratch = walk->scratch;
     const size_t at = (code / WORD_BYTES / 2) % SIG_INTERP_KNOWN_CODES;
     if (scratch->known[at].code == code)
         return scratch->known[at].check;
-    if (!read_memory(walk, scratch->state, code, walk->layout->code.bytes, true))
+    if (!read_memory(walk, scratch->state, code, walk->layout->code.bytes, is_held_there))
         return 0;
     scratch->known[at].code = code;
     scratch->known[at].check = sig_python_code_check(walk->layout, scratch->state);
@@ -77,7 +91,8 @@ static uint64_t check_of_code(const struct walk *walk, uint64_t code)
 static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
 {
     uint64_t *words = walk->scratch->frame;
-    return read_memory(walk, words, frame, walk->layout->frame.bytes, true) ? words : NULL;
+    const uint16_t bytes = walk->layout->frame.bytes;
+    return read_memory(walk, words, frame, bytes, is_held(walk, frame, bytes)) ? words : NULL;
 }
 
 static int32_t distance_of(const struct walk *walk, uint64_t code, uint64_t instruction)
@@ -87,13 +102,13 @@ static int32_t distance_of(const struct walk *walk, uint64_t code, uint64_t inst
 }
 
 /* False if what the frame executes is no code object. */
-static bool add_frame(const struct walk *walk, const uint64_t *words, bool is_marked)
+static bool add_frame(const struct walk *walk, uint64_t frame, const uint64_t *words, bool is_marked)
 {
     const struct sig_python_layout *layout = walk->layout;
     struct sig_interp_stack *stack = walk->stack;
     const uint64_t code = words[layout->frame.code / WORD_BYTES] & ~tag_bits;
     const uint64_t instruction = words[layout->frame.instruction / WORD_BYTES];
-    const uint64_t check = check_of_code(walk, code);
+    const uint64_t check = check_of_code(walk, code, is_held(walk, frame, layout->frame.bytes));
     if (check == 0)
         return false;
     stack->frames[stack->count++] =
@@ -125,7 +140,7 @@ static enum sig_interp_end walk_frames(const struct walk *walk, uint64_t frame)
         const bool is_marked = mark == layout->frame.entry_mark;
         if (is_marked && layout->frame.has_shims)
             note_shim(walk->stack);
-        else if (walk->stack->count == walk->stack->capacity || !add_frame(walk, words, is_marked))
+        else if (walk->stack->count == walk->stack->capacity || !add_frame(walk, frame, words, is_marked))
             return SIG_INTERP_CUT;
         frame = previous;
     }
@@ -145,27 +160,34 @@ static bool is_its_state(const struct sig_python_layout *layout, const struct si
 static uint64_t innermost_frame(const struct walk *walk)
 {
     const struct sig_python_layout *layout = walk->layout;
-    uint64_t frame = walk->scratch->state[layout->state.frame / WORD_BYTES], record = frame;
+    uint64_t frame = walk->scratch->state[layout->state.frame / WORD_BYTES];
+    const uint64_t record = frame + layout->state.frame_in_record;
     if (layout->state.is_frame_in_record &&
-        !read_memory(walk, &frame, record + layout->state.frame_in_record, sizeof frame, true))
+        !read_memory(walk, &frame, record, sizeof frame, is_held(walk, record, sizeof frame)))
         return 0;
     return frame;
+}
+
+static void begin_walk(struct walk *walk)
+{
+    walk->stack->count = 0;
+    walk->stack->end = SIG_INTERP_NONE;
+    walk->scratch->reads_left = READS_MAX;
+    for (size_t i = 0; i < SIG_INTERP_KNOWN_CODES; i++)
+        walk->scratch->known[i].code = walk->scratch->known[i].check = 0; /* address 0 is no code */
 }
 
 bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
                      const struct sig_interp_memory *memory, struct sig_interp_scratch *scratch,
                      struct sig_interp_stack *stack)
 {
-    const struct walk walk = {layout, memory, scratch, stack};
-    stack->count = 0;
-    stack->end = SIG_INTERP_NONE;
-    scratch->reads_left = READS_MAX;
-    for (size_t i = 0; i < SIG_INTERP_KNOWN_CODES; i++)
-        scratch->known[i].code = scratch->known[i].check = 0; /* address 0 is no code */
-    if (!read_memory(&walk, scratch->state, thread->state,
-                     layout->state.native_thread_id + (size_t)WORD_BYTES, false) ||
+    struct walk walk = {layout, memory, scratch, stack, 0, 0, thread->stack_low, thread->stack_high};
+    begin_walk(&walk);
+    if (!read_memory(&walk, scratch->state, thread->state, layout->state.bytes, false) ||
         !is_its_state(layout, thread, scratch->state))
         return false;
+    walk.chunk_low = scratch->state[layout->state.chunk / WORD_BYTES];
+    walk.chunk_high = scratch->state[layout->state.chunk_top / WORD_BYTES];
     const uint64_t frame = innermost_frame(&walk);
     if (frame != 0)
         stack->end = (uint8_t)walk_frames(&walk, frame);

@@ -24,7 +24,9 @@ struct sig_python_layout {
     uint64_t code_type; /* the address of PyCode_Type: what a code object begins with, after its count */
     struct {
         uint16_t thread_id, native_thread_id;
-        uint16_t frame; /* the pointer to the innermost frame, or to the record that has it */
+        uint16_t chunk, chunk_top; /* where the chunk of its frames begins, and what is used of it ends */
+        uint16_t bytes;            /* as far as it is read */
+        uint16_t frame;            /* the pointer to the innermost frame, or to the record that has it */
         bool is_frame_in_record;
         uint16_t frame_in_record;
     } state;
@@ -42,9 +44,10 @@ struct sig_python_layout {
 
 /* Whose frames are wanted. */
 struct sig_python_thread {
-    uint64_t state;     /* the address of its PyThreadState */
-    uint64_t native_id; /* the kernel's thread id */
-    uint64_t thread_id; /* the C library's, which survives a fork; 0 if not known */
+    uint64_t state;                 /* the address of its PyThreadState */
+    uint64_t native_id;             /* the kernel's thread id */
+    uint64_t stack_low, stack_high; /* the part of its own stack that it uses; 0 and 0 if not known */
+    uint64_t thread_id;             /* the C library's, which survives a fork; 0 if not known */
 };
 
 /*

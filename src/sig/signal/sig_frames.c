@@ -52,6 +52,8 @@ void sig_frames_sample(struct sig_slot *slot)
     if (!interp)
         return;
     const struct own_memory own = {.memory = {.read = read_own}, .pages = interp->held_pages};
+    interp->thread.stack_low = slot->sp; /* from the interrupted stack pointer on it is mapped for certain */
+    interp->thread.stack_high = slot->sp >= slot->stack_low ? slot->stack_high : 0;
     for (size_t i = 0; i < SIG_SLOT_HELD_PAGES; i++)
         interp->held_pages[i] = 0;
     interp->is_its_state =

@@ -23,6 +23,9 @@ void merge_sums_add_counters(struct counters *to, const struct counters *from)
     to->missing_replies += from->missing_replies;
     to->truncated += from->truncated;
     to->full_walks += from->full_walks;
+    to->interp_stacks += from->interp_stacks;
+    to->interp_misfits += from->interp_misfits;
+    to->interp_nameless += from->interp_nameless;
     to->stray += from->stray;
     to->sampler_cpu_ns += from->sampler_cpu_ns;
     to->handler_cpu_ns += from->handler_cpu_ns;
