@@ -271,11 +271,14 @@ $(BUILD)/bench/stacks: $(BUILD)/tests/bench/stacks.o $(BUILD)/libengine.a
 	@echo '  LINK  $@'
 	$(Q)$(LINK) -o $@ $^ -pthread $(ZLIB_A) -ldl
 
+# It shows its functions to others, as the interpreter does.
+$(BUILD)/tests/targets/target_hostile_python: TARGET_LDFLAGS := -rdynamic
+
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/targets/target_%: tests/targets/target_%.c
 	@mkdir -p $(@D)
 	@echo '  CC    $<'
-	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE $(CPPFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< -pthread -lm
+	$(Q)$(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -Wall -Wextra -Iinclude -D_GNU_SOURCE $(CPPFLAGS) -MMD -MP $(LDFLAGS) $(TARGET_LDFLAGS) -o $@ $< -pthread -lm
 $(BUILD)/tests/targets/target_%: tests/targets/target_%.cc
 	@mkdir -p $(@D)
 	@echo '  CXX   $<'

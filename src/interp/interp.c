@@ -84,6 +84,8 @@ void interp_modules_changed(struct interp *interp)
 
 enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start)
 {
+    if (interp->module && !module)
+        return INTERP_GENERATED;
     if (!interp->module || module != interp->module || function_start == 0)
         return INTERP_NATIVE;
     if (function_start == interp->eval_start || function_start == interp->cold_start)

@@ -30,9 +30,10 @@ enum interp_mode {
 
 /* What a native function is to the interpreter. */
 enum interp_role {
-    INTERP_NATIVE,   /* nothing */
-    INTERP_EVAL,     /* the function that runs frames */
-    INTERP_MACHINERY /* one that only leads to it */
+    INTERP_NATIVE,    /* nothing */
+    INTERP_EVAL,      /* the function that runs frames */
+    INTERP_MACHINERY, /* one that only leads to it */
+    INTERP_GENERATED  /* code in no module: a trampoline, if it calls the first one (python -X perf) */
 };
 
 enum { PYTHON_VERSION_OLD = 1 }; /* of a CPython before 3.11, which does not say its version */

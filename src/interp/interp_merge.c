@@ -41,15 +41,22 @@ static void put_segment(struct merging *merging)
     }
 }
 
+/* Whether a native frame is shown in merged stacks. */
+static bool is_shown(const struct interp_stacks *stacks, size_t i)
+{
+    const enum interp_role role = (enum interp_role)stacks->roles[i];
+    const bool is_trampoline = role == INTERP_GENERATED && i > 0 && stacks->roles[i - 1] == INTERP_EVAL;
+    return role == INTERP_NATIVE || (role == INTERP_GENERATED && !is_trampoline);
+}
+
 static void put_native(struct merging *merging, size_t i)
 {
     const struct interp_stacks *stacks = merging->stacks;
-    const enum interp_role role = (enum interp_role)stacks->roles[i];
-    const bool is_call = role == INTERP_EVAL,
-               has_segment = is_call && merging->spare == 0 && merging->next < stacks->frame_count;
+    const bool is_call = stacks->roles[i] == INTERP_EVAL;
+    const bool has_segment = is_call && merging->spare == 0 && merging->next < stacks->frame_count;
     if (has_segment)
         put_segment(merging);
-    if (stacks->mode == INTERP_ALL || role == INTERP_NATIVE || (is_call && !has_segment))
+    if (stacks->mode == INTERP_ALL || is_shown(stacks, i) || (is_call && !has_segment))
         put(merging, stacks->path[i]);
     merging->spare -= is_call && merging->spare > 0;
 }

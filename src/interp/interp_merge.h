@@ -5,6 +5,8 @@
  * Each of these calls runs a segment of the other stack: its frames from one on up to the next entry frame.
  * So the n-th call has the n-th segment.
  *
+ * What only leads to such a call is left out of merged stacks: functions of the interpreter, and trampolines.
+ *
  * A call that has just begun, or is about to return, has no segment. It is the innermost one, and stays as it
  * is. Where the native stack was cut, the innermost calls and segments belong together, and the segments that
  * are left over come after them. Otherwise numbers that differ are a mismatch, which is counted: then too

@@ -40,7 +40,7 @@ static inline bool store_is_live_name(const char *name)
 }
 
 enum {
-    STORE_VERSION = 4,
+    STORE_VERSION = 5,
     STORE_BYTE_ORDER = 0x01020304,
     STORE_HEADER_BYTES = 4096, /* a page, so that the arena after it can be mapped */
     STORE_COMMAND_BYTES = 1024,

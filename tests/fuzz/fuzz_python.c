@@ -95,7 +95,7 @@ static void check_merge(struct fuzz_input *input, const struct sig_interp_stack 
     size_t folded = 0;
     for (size_t i = 0; i < stacks.depth; i++) {
         path[i] = (arena_ref)i + 1;
-        roles[i] = take_u8(input) % 3;
+        roles[i] = take_u8(input) % 4;
         folded += roles[i] != INTERP_NATIVE;
     }
     stacks.is_truncated = stacks.depth > 0 && take_u8(input) % 2;

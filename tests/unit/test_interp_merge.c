@@ -7,7 +7,8 @@
 
 enum { CAPACITY = 64 };
 
-/* A stack as text, innermost first: E is the function that runs frames, M leads to it, others are native.
+/* A stack as text, innermost first: E is the function that runs frames, M leads to it, G is generated code,
+ * others are native.
  * Frames are small letters, and a capital one is an entry. The result has frames in small letters. */
 static const char *merge_as(const char *native, const char *frames, enum interp_mode mode, bool is_truncated,
                             bool is_cut, bool *ret_is_mismatch)
@@ -27,7 +28,10 @@ static const char *merge_as(const char *native, const char *frames, enum interp_
                                    .is_cut = is_cut};
     for (size_t i = 0; i < stacks.depth; i++) {
         path[i] = (arena_ref)native[i];
-        roles[i] = native[i] == 'E' ? INTERP_EVAL : native[i] == 'M' ? INTERP_MACHINERY : INTERP_NATIVE;
+        roles[i] = native[i] == 'E'   ? INTERP_EVAL
+                   : native[i] == 'M' ? INTERP_MACHINERY
+                   : native[i] == 'G' ? INTERP_GENERATED
+                                      : INTERP_NATIVE;
     }
     for (size_t i = 0; i < stacks.frame_count; i++) {
         is_entry[i] = frames[i] < 'a';
@@ -57,6 +61,12 @@ static void a_call_is_replaced_by_its_frames(void **state)
 static void machinery_is_folded_away(void **state)
 {
     assert_string_equal(merge("1ME4ME9", "AB"), "1a4b9");
+}
+
+static void trampolines_are_folded_away(void **state)
+{
+    assert_string_equal(merge("1EGEG9", "AB"), "1ab9");
+    assert_string_equal(merge("G1E2G9", "A"), "G1a2G9"); /* other generated code is not */
 }
 
 static void all_keeps_every_native_frame(void **state)
@@ -122,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_replaced_by_its_frames),
         cmocka_unit_test(machinery_is_folded_away),
+        cmocka_unit_test(trampolines_are_folded_away),
         cmocka_unit_test(all_keeps_every_native_frame),
         cmocka_unit_test(a_call_that_has_just_begun_stays),
         cmocka_unit_test(more_calls_than_frames_are_a_mismatch),

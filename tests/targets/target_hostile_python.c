@@ -1,0 +1,166 @@
+/*
+ * A program that looks like CPython 3.12 to whoever reads its memory, and whose memory is hostile: one thread
+ * writes wild pointers over the thread states and frames of the others all the time: into these records, to
+ * pages that cannot be read, and anywhere. The others compute and sleep in what is called
+ * _PyEval_EvalFrameDefault.
+ *
+ *     target_hostile_python SECONDS
+ */
+#include "target.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define EXPORTED __attribute__((visibility("default"), used))
+
+enum {
+    WORKERS = 4,
+    WORDS = 4096,
+    PAGE_WORDS = 512,
+    PAGES = 64,
+    HEADS_AT = 5,        /* in _PyRuntime, as of 3.12: interpreters.head */
+    THREADS_HEAD_AT = 9, /* in the interpreter's state */
+    NATIVE_ID_AT = 18,   /* in a thread's state */
+    FRAME_RECORD_AT = 7,
+    CHUNK_AT = 29,
+    CODE_WORDS = 32,
+    FRAME_WORDS = 16
+};
+
+EXPORTED const uint32_t Py_Version = 0x030c01f0;
+EXPORTED uint64_t PyCode_Type[64];
+EXPORTED uint64_t _PyRuntime[256];
+
+static uint64_t interpreter[64];
+static uint64_t states[WORKERS][64];
+static uint64_t memory[WORDS]; /* records, frames and code */
+static char *pages[PAGES];     /* every other one can be read */
+static bool ends;
+
+static uint64_t address_of(const void *memory_of)
+{
+    return (uint64_t)(uintptr_t)memory_of;
+}
+
+/* ---- a Python that is in order ---- */
+
+static uint64_t *code_at(uint32_t i)
+{
+    uint64_t *code = &memory[CODE_WORDS * (i + 1)];
+    code[1] = address_of(PyCode_Type);
+    code[2] = 3 + i;
+    return code;
+}
+
+static void write_sane(void)
+{
+    _PyRuntime[HEADS_AT] = address_of(interpreter);
+    interpreter[THREADS_HEAD_AT] = address_of(states[0]);
+    for (int i = 0; i < WORKERS; i++) {
+        uint64_t *record = &memory[2048 + 8 * i], *frame = &memory[2304 + FRAME_WORDS * 8 * i];
+        states[i][1] = i + 1 < WORKERS ? address_of(states[i + 1]) : 0;
+        states[i][FRAME_RECORD_AT] = address_of(record);
+        states[i][CHUNK_AT] = address_of(frame);
+        states[i][CHUNK_AT + 1] = address_of(frame + FRAME_WORDS * 8);
+        record[0] = address_of(frame + FRAME_WORDS * 7);
+        for (int k = 0; k < 8; k++) {
+            frame[FRAME_WORDS * k] = address_of(code_at((uint32_t)k));
+            frame[FRAME_WORDS * k + 1] = k > 0 ? address_of(frame + FRAME_WORDS * (k - 1)) : 0;
+            frame[FRAME_WORDS * k + 7] = address_of(code_at((uint32_t)k)) + 200;
+        }
+    }
+}
+
+/* ---- what is done to it ---- */
+
+static uint32_t random_word(void)
+{
+    static uint32_t word = 1;
+    return (word = word * 1664525 + 1013904223) >> 8;
+}
+
+static uint64_t wild_pointer(void)
+{
+    switch (random_word() % 8) {
+    case 0:
+        return random_word();
+    case 1:
+        return (uint64_t)random_word() << 40 | random_word();
+    case 2:
+        return address_of(pages[random_word() % PAGES]) + random_word() % PAGE_WORDS * 8;
+    case 3:
+        return address_of(&states[random_word() % WORKERS][random_word() % 64]);
+    case 4:
+        return ~(uint64_t)random_word();
+    case 5:
+        return 0;
+    default:
+        return address_of(&memory[random_word() % WORDS]);
+    }
+}
+
+static void change_word(uint64_t *words, uint32_t count)
+{
+    __atomic_store_n(&words[random_word() % count], wild_pointer(), __ATOMIC_RELAXED);
+}
+
+/* The ids stay most of the time: else nothing more would be read of a state. */
+static void do_harm(void)
+{
+    change_word(memory, WORDS);
+    if (random_word() % 64 == 0)
+        change_word(states[random_word() % WORKERS], random_word() % 2 ? 17 : 40);
+    if (random_word() % 4096 == 0)
+        change_word(_PyRuntime, 64);
+    if (random_word() % 8 == 0)
+        write_sane();
+}
+
+/* ---- the workers ---- */
+
+EXPORTED KEEP_FRAME uint64_t _PyEval_EvalFrameDefault(uint64_t depth)
+{
+    uint64_t sum = 0;
+    if (depth > 0) {
+        sum = _PyEval_EvalFrameDefault(depth - 1);
+        KEEP_CALL();
+        return sum + 1;
+    }
+    for (int i = 0; !__atomic_load_n(&ends, __ATOMIC_RELAXED); i++) {
+        sum += (uint64_t)i * 7;
+        if (i % 2000 == 0)
+            usleep(random_word() % 500);
+    }
+    return sum;
+}
+
+static void *work(void *argument)
+{
+    const uint64_t i = (uint64_t)(uintptr_t)argument;
+    states[i][NATIVE_ID_AT] = (uint64_t)syscall(SYS_gettid);
+    _PyEval_EvalFrameDefault(i);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[WORKERS];
+    const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 2);
+    char *region =
+        mmap(NULL, PAGES * PAGE_WORDS * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < PAGES; i++)
+        check(mprotect(pages[i] = region + (size_t)i * PAGE_WORDS * 8, PAGE_WORDS * 8,
+                       i % 2 ? PROT_NONE : PROT_READ) == 0,
+              "pages cannot be read");
+    write_sane();
+    for (uint64_t i = 0; i < WORKERS; i++)
+        check(pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i) == 0, "a thread begins");
+    while (time(NULL) < end)
+        do_harm();
+    __atomic_store_n(&ends, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    return failures != 0;
+}
