@@ -46,7 +46,8 @@ size_t interp_stack_path(struct account *account, const struct locate_stack *sta
     for (; stacks.frame_count < interp->count && stacks.frame_count < account->path_capacity;
          stacks.frame_count++) {
         const struct sig_interp_frame *frame = &interp->frames[stacks.frame_count];
-        paths->frames[stacks.frame_count] = interp_locate(account->interp, frame);
+        paths->frames[stacks.frame_count] =
+            frame->code ? interp_locate(account->interp, frame) : INTERP_NO_FRAME;
         paths->is_entry[stacks.frame_count] = frame->is_entry;
     }
     size_t depth = interp_merge(&stacks, paths->merged, paths->capacity - LABELS_DEPTH_MAX, &is_mismatch);

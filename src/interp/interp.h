@@ -109,7 +109,7 @@ bool interp_is_unsure(const struct interp *interp, const struct interp_thread *t
 void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
                  struct sig_interp_stack *stack);
 
-/* The location of a frame; 0 without memory. */
+/* The location of a frame with a code object; 0 without memory. */
 arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame);
 
 #endif

@@ -31,13 +31,16 @@ static size_t count_segments(const struct interp_stacks *stacks)
     return count;
 }
 
-static void put_segment(struct merging *merging)
+/* call: the location of the native call; 0 for none. */
+static void put_segment(struct merging *merging, arena_ref call)
 {
     const struct interp_stacks *stacks = merging->stacks;
     bool is_last = false;
     while (merging->next < stacks->frame_count && !is_last) {
         is_last = stacks->is_entry[merging->next];
-        put(merging, stacks->frames[merging->next++]);
+        const arena_ref frame = stacks->frames[merging->next++];
+        if (frame != INTERP_NO_FRAME || call)
+            put(merging, frame != INTERP_NO_FRAME ? frame : call);
     }
 }
 
@@ -55,7 +58,7 @@ static void put_native(struct merging *merging, size_t i)
     const bool is_call = stacks->roles[i] == INTERP_EVAL;
     const bool has_segment = is_call && merging->spare == 0 && merging->next < stacks->frame_count;
     if (has_segment)
-        put_segment(merging);
+        put_segment(merging, stacks->mode == INTERP_MERGED ? stacks->path[i] : 0);
     if (stacks->mode == INTERP_ALL || is_shown(stacks, i) || (is_call && !has_segment))
         put(merging, stacks->path[i]);
     merging->spare -= is_call && merging->spare > 0;
@@ -72,7 +75,7 @@ size_t interp_merge(const struct interp_stacks *stacks, arena_ref *ret, size_t c
     for (size_t i = 0; i < native_depth; i++)
         put_native(&merging, i);
     while (merging.next < stacks->frame_count)
-        put_segment(&merging);
+        put_segment(&merging, 0);
     if (stacks->is_truncated)
         put(&merging, stacks->path[native_depth]);
     return merging.count;

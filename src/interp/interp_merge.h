@@ -7,10 +7,10 @@
  *
  * What only leads to such a call is left out of merged stacks: functions of the interpreter, and trampolines.
  *
- * A call that has just begun, or is about to return, has no segment. It is the innermost one, and stays as it
- * is. Where the native stack was cut, the innermost calls and segments belong together, and the segments that
- * are left over come after them. Otherwise numbers that differ are a mismatch, which is counted: then too
- * nothing is left out of either stack.
+ * A call that has just begun, or is about to return, has no frame, or even no segment: then it is the
+ * innermost one. It stays as it is. Where the native stack was cut, the innermost calls and segments belong
+ * together, and the segments that are left over come after them. Otherwise numbers that differ are a
+ * mismatch, which is counted: then too nothing is left out of either stack.
  *
  * A pure function of its arguments.
  */
@@ -18,6 +18,9 @@
 #define WALLPROF_INTERP_MERGE_H
 
 #include "interp.h"
+
+/* Stands for a native call that has no frame any more. No location has it. */
+#define INTERP_NO_FRAME UINT32_MAX
 
 struct interp_stacks {
     enum interp_mode mode;   /* merged or all */

@@ -13,10 +13,12 @@ has_frames() { # PYTHON
 }
 
 judge() { # PYTHON NAME VARIABLES...
-    local python=$1 name=$2
-    shift 2
+    local python=$1 name=$2 variable
     (
-        export WALLPROF_HZ=500 WALLPROF_OVERHEAD=off "$@"
+        export WALLPROF_HZ=500 WALLPROF_OVERHEAD=off
+        for variable in "${@:3}"; do
+            export "${variable?}"
+        done
         profile_run "$TMP/$name.pb.gz" "$python" "$TESTS/targets/python_frames.py" "$TMP/$name.json" "$hold_s"
     ) || fail "$name: the program failed"
     check_profile "$TMP/$name.pb.gz"

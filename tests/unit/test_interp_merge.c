@@ -8,7 +8,7 @@
 enum { CAPACITY = 64 };
 
 /* A stack as text, innermost first: E is the function that runs frames, M leads to it, G is generated code,
- * others are native.
+ * others are native. A frame "-" is an entry without code.
  * Frames are small letters, and a capital one is an entry. The result has frames in small letters. */
 static const char *merge_as(const char *native, const char *frames, enum interp_mode mode, bool is_truncated,
                             bool is_cut, bool *ret_is_mismatch)
@@ -35,7 +35,7 @@ static const char *merge_as(const char *native, const char *frames, enum interp_
     }
     for (size_t i = 0; i < stacks.frame_count; i++) {
         is_entry[i] = frames[i] < 'a';
-        locations[i] = (arena_ref)frames[i] | 0x20;
+        locations[i] = frames[i] == '-' ? INTERP_NO_FRAME : (arena_ref)frames[i] | 0x20;
     }
     size_t count = interp_merge(&stacks, merged, CAPACITY, ret_is_mismatch);
     for (size_t i = 0; i < count; i++)
@@ -78,6 +78,14 @@ static void all_keeps_every_native_frame(void **state)
 static void a_call_that_has_just_begun_stays(void **state)
 {
     assert_string_equal(merge("E1E9", "aB"), "E1ab9");
+}
+
+static void a_call_without_a_frame_stays(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge("1E2E3E9", "A-B"), "1a2E3b9");
+    assert_string_equal(merge("1E9", "-"), "1E9");
+    assert_string_equal(merge_as("1E2E9", "-A", INTERP_ALL, false, false, &is_mismatch), "1E2aE9");
 }
 
 static void more_calls_than_frames_are_a_mismatch(void **state)
@@ -135,6 +143,7 @@ int main(void)
         cmocka_unit_test(trampolines_are_folded_away),
         cmocka_unit_test(all_keeps_every_native_frame),
         cmocka_unit_test(a_call_that_has_just_begun_stays),
+        cmocka_unit_test(a_call_without_a_frame_stays),
         cmocka_unit_test(more_calls_than_frames_are_a_mismatch),
         cmocka_unit_test(more_frames_than_calls_are_kept),
         cmocka_unit_test(a_truncated_native_stack_goes_on_with_frames),

@@ -52,6 +52,23 @@ static void a_shim_makes_the_frame_inside_it_an_entry(void **state)
     assert_true(stack.frames[2].is_entry);
 }
 
+static void a_shim_without_a_frame_is_a_call_of_its_own(void **state)
+{
+    fake_python_init(&python, VERSION_3_12);
+    fake_python_shim(&python);
+    fake_python_call(&python, code_named("outer"), 0, false);
+    fake_python_shim(&python);
+    fake_python_shim(&python);
+    fake_python_call(&python, code_named("inner"), 0, false);
+    fake_python_shim(&python);
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.count, 4);
+    for (uint32_t i = 0; i < stack.count; i++) {
+        assert_true(stack.frames[i].is_entry);
+        assert_int_equal(stack.frames[i].code == 0, i % 2 == 0);
+    }
+}
+
 static void a_thread_without_frames_has_none(void **state)
 {
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
@@ -96,7 +113,7 @@ static void a_cycle_of_shims_ends(void **state)
     uint64_t shim = fake_python_shim(&python);
     *fake_python_at(&python, shim + python.layout.frames.frame.previous) = shim;
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
-    assert_int_equal(stack.count, 0);
+    assert_int_equal(stack.count, FAKE_PYTHON_FRAMES);
     assert_int_equal(stack.end, SIG_INTERP_CUT);
 }
 
@@ -160,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(frames_are_innermost_first, setup),
         cmocka_unit_test_setup(a_shim_makes_the_frame_inside_it_an_entry, setup),
+        cmocka_unit_test_setup(a_shim_without_a_frame_is_a_call_of_its_own, setup),
         cmocka_unit_test_setup(a_thread_without_frames_has_none, setup),
         cmocka_unit_test_setup(another_threads_state_is_refused, setup),
         cmocka_unit_test_setup(recursion_reads_its_code_once, setup),

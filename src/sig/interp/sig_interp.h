@@ -17,7 +17,7 @@
 
 /* One frame. `code` and `check` together tell a code object from a later one at the same address. */
 struct sig_interp_frame {
-    uint64_t code;  /* the address of the code object */
+    uint64_t code;  /* the address of the code object; 0: no frame, but a native call without one */
     uint64_t check; /* a hash of what the code object said of itself */
     int32_t at;     /* the instruction's distance from the first one, in bytes; below 0: none has begun */
     bool is_entry;  /* the outermost of those that one native frame of the interpreter runs */

@@ -101,11 +101,13 @@ static int32_t distance_of(const struct walk *walk, uint64_t code, uint64_t inst
     return distance < INSTRUCTIONS_MAX ? (int32_t)distance : -1;
 }
 
-/* False if what the frame executes is no code object. */
+/* False if there is no room, or if what the frame executes is no code object. */
 static bool add_frame(const struct walk *walk, uint64_t frame, const uint64_t *words, bool is_marked)
 {
     const struct sig_python_layout *layout = walk->layout;
     struct sig_interp_stack *stack = walk->stack;
+    if (stack->count == stack->capacity)
+        return false;
     const uint64_t code = words[layout->frame.code / WORD_BYTES] & ~tag_bits;
     const uint64_t instruction = words[layout->frame.instruction / WORD_BYTES];
     const uint64_t check = check_of_code(walk, code, is_held(walk, frame, layout->frame.bytes));
@@ -119,14 +121,20 @@ static bool add_frame(const struct walk *walk, uint64_t frame, const uint64_t *w
     return true;
 }
 
-/* Without a frame inside it, a shim's native call has just begun. */
-static void note_shim(struct sig_interp_stack *stack)
+/* A shim without a frame inside it is of a native call whose frame is gone: it returns, and gives back what
+ * the frame held. False if there is no room to say so. */
+static bool add_shim(struct sig_interp_stack *stack)
 {
-    if (stack->count > 0)
-        stack->frames[stack->count - 1].is_entry = true;
+    const bool has_frame = stack->count > 0 && !stack->frames[stack->count - 1].is_entry;
+    if (!has_frame && stack->count == stack->capacity)
+        return false;
+    if (!has_frame)
+        stack->frames[stack->count++] = (struct sig_interp_frame){.code = 0};
+    stack->frames[stack->count - 1].is_entry = true;
+    return true;
 }
 
-/* There is at most one shim for each frame, so twice the capacity bounds a cycle of shims too. */
+/* There is at most one shim for each frame, so twice the capacity is enough. */
 static enum sig_interp_end walk_frames(const struct walk *walk, uint64_t frame)
 {
     const struct sig_python_layout *layout = walk->layout;
@@ -138,9 +146,9 @@ static enum sig_interp_end walk_frames(const struct walk *walk, uint64_t frame)
         const uint8_t mark =
             (uint8_t)(words[layout->frame.mark / WORD_BYTES] >> (layout->frame.mark % WORD_BYTES * 8));
         const bool is_marked = mark == layout->frame.entry_mark;
-        if (is_marked && layout->frame.has_shims)
-            note_shim(walk->stack);
-        else if (walk->stack->count == walk->stack->capacity || !add_frame(walk, frame, words, is_marked))
+        const bool is_added = is_marked && layout->frame.has_shims ? add_shim(walk->stack)
+                                                                   : add_frame(walk, frame, words, is_marked);
+        if (!is_added)
             return SIG_INTERP_CUT;
         frame = previous;
     }
