@@ -113,17 +113,19 @@ bool interp_is_unsure(const struct interp *interp, const struct interp_thread *t
 
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid)
 {
+    const struct sig_python_thread whose = {.native_id = (uint64_t)tid, .thread_id = thread->c_id};
     if (!interp->module || thread->state)
         return;
     if (is_due(thread))
-        thread->state = python_runtime_find_state(&interp->layout, interp->runtime, &kernel_memory, tid);
+        thread->state = python_runtime_find_state(&interp->layout, interp->runtime, &kernel_memory, &whose);
     thread->misses = thread->state ? 0 : thread->misses + 1;
 }
 
 void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
                  struct sig_interp_stack *stack)
 {
-    const struct sig_python_thread whose = {.state = thread->state, .native_id = (uint64_t)tid};
+    const struct sig_python_thread whose = {
+        .state = thread->state, .native_id = (uint64_t)tid, .thread_id = thread->c_id};
     stack->count = 0;
     stack->end = SIG_INTERP_NONE;
     if (!interp->walk)

@@ -73,6 +73,7 @@ struct interp {
 
 /* What is known of one thread; part of its record. Zeroed memory: nothing. */
 struct interp_thread {
+    uint64_t c_id;   /* the C library's id of it, written by the thread itself at its start; 0: not known */
     uint64_t state;  /* its PyThreadState, 0 if not known */
     uint32_t misses; /* how often none was found */
 };
@@ -96,7 +97,7 @@ void interp_forget(struct interp *interp);
 /* The role of a function, by its module and start (struct location). */
 enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start);
 
-/* Finds the thread's state, if it is not known; not at each call where there is none. */
+/* Finds the thread's state, if it is not known; not at each call where there is none. tid: the kernel's. */
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid);
 
 /*

@@ -106,30 +106,41 @@ static uint64_t pointer_at(const struct sig_interp_memory *memory, uint64_t addr
     return memory->read(memory, &pointer, address, sizeof pointer, false) ? pointer : 0;
 }
 
-/* *left: how many states may still be read. */
-static uint64_t find_in_list(const struct python_layout *layout, const struct sig_interp_memory *memory,
-                             uint64_t state, pid_t tid, uint32_t *left)
+struct search {
+    const struct python_layout *layout;
+    const struct sig_interp_memory *memory;
+    const struct sig_python_thread *whose;
+    uint32_t left;    /* states that may still be read */
+    uint64_t by_c_id; /* the first state with the C library's id; 0 for none */
+};
+
+/* The state with the kernel's id, or 0. */
+static uint64_t find_in_list(struct search *search, uint64_t state)
 {
+    const struct sig_python_layout *frames = &search->layout->frames;
     uint64_t words[SIG_INTERP_STATE_WORDS];
-    const size_t bytes = layout->frames.state.native_thread_id + sizeof *words;
-    while (state && *left > 0 && memory->read(memory, words, state, bytes, false)) {
-        if (words[layout->frames.state.native_thread_id / sizeof *words] == (uint64_t)tid)
+    while (state && search->left > 0 &&
+           search->memory->read(search->memory, words, state, frames->state.bytes, false)) {
+        const uint64_t c_id = words[frames->state.thread_id / sizeof *words];
+        if (words[frames->state.native_thread_id / sizeof *words] == search->whose->native_id)
             return state;
-        state = words[layout->thread_next / sizeof *words];
-        --*left;
+        if (c_id && c_id == search->whose->thread_id && !search->by_c_id)
+            search->by_c_id = state;
+        state = words[search->layout->thread_next / sizeof *words];
+        search->left--;
     }
     return 0;
 }
 
 uint64_t python_runtime_find_state(const struct python_layout *layout, uint64_t runtime,
-                                   const struct sig_interp_memory *memory, pid_t tid)
+                                   const struct sig_interp_memory *memory,
+                                   const struct sig_python_thread *whose)
 {
+    struct search search = {layout, memory, whose, STATES_MAX, 0};
     uint64_t interpreter = pointer_at(memory, runtime + layout->interpreters_head), found = 0;
-    uint32_t left = STATES_MAX;
     for (int i = 0; interpreter && !found && i < INTERPRETERS_MAX; i++) {
-        found =
-            find_in_list(layout, memory, pointer_at(memory, interpreter + layout->threads_head), tid, &left);
+        found = find_in_list(&search, pointer_at(memory, interpreter + layout->threads_head));
         interpreter = pointer_at(memory, interpreter + layout->interpreter_next);
     }
-    return found;
+    return found ? found : search.by_c_id;
 }

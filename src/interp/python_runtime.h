@@ -22,8 +22,12 @@ struct python_runtime {
 /* Whether the module has a CPython. Only the program itself and libraries with a telling name are read. */
 bool python_runtime_find(const struct modules *modules, arena_ref module, struct python_runtime *ret);
 
-/* The state of a thread, by the kernel's thread id; 0 if it has none. The newest thread is found first. */
+/*
+ * The state of a thread; 0 if it has none. `whose` has its ids. The kernel's decides. After a fork a state
+ * may have the id of the parent's thread: then the C library's decides. The newest thread is found first.
+ */
 uint64_t python_runtime_find_state(const struct python_layout *layout, uint64_t runtime,
-                                   const struct sig_interp_memory *memory, pid_t tid);
+                                   const struct sig_interp_memory *memory,
+                                   const struct sig_python_thread *whose);
 
 #endif

@@ -50,9 +50,9 @@ struct thread {
     struct stack_cache *stack_cache; /* of its last stack; NULL without */
     struct thread_stat stat;         /* its descriptors */
     struct remote_memory remote;
-    struct interp_thread interp;
-    uint64_t name_due_ns; /* when to read its name again, with a mapped store */
-    bool is_foreign;      /* found by the scan: no hook will tell when it ends */
+    struct interp_thread interp; /* c_id is the starting thread's */
+    uint64_t name_due_ns;        /* when to read its name again, with a mapped store */
+    bool is_foreign;             /* found by the scan: no hook will tell when it ends */
     uint32_t foreign_index;
     struct {
         int slot;                      /* outstanding signal, -1 without */

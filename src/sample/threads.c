@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { LIVE_FIRST_CAPACITY = 256 };
@@ -131,6 +132,7 @@ void threads_enter(struct threads *threads, struct thread *thread, pid_t tid, ui
                    uint64_t start_cpu_ns)
 {
     thread->tid = tid;
+    thread->interp.c_id = (uint64_t)pthread_self();
     thread->number = sig_add_relaxed(&threads->next_number, 1) + 1;
     thread->start_ns = start_ns;
     thread->start_cpu_ns = start_cpu_ns;

@@ -141,7 +141,7 @@ static void what_cannot_be_read_says_why(void **state)
     struct fixture *fixture = *state;
 #define HEADER(field) offsetof(struct store_header, field)
     static const struct refusal refusals[] = {
-        {HEADER(version), 5, -EPROTO, "it is a store of version 5, and this wallprof reads version 4"},
+        {HEADER(version), 6, -EPROTO, "it is a store of version 6, and this wallprof reads version 5"},
         {HEADER(byte_order), 0x04030201, -EPROTO, "another byte order"},
         {HEADER(node_bytes), 72, -EPROTO, "another build"},
         {HEADER(tree.newest_root), 0x7ffffff, -EBADMSG, "damaged: a node"},
