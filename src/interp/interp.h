@@ -36,7 +36,9 @@ enum interp_role {
     INTERP_GENERATED  /* code in no module: a trampoline, if it calls the first one (python -X perf) */
 };
 
-enum { PYTHON_VERSION_OLD = 1 }; /* of a CPython before 3.11, which does not say its version */
+enum {
+    PYTHON_VERSION_OLD = 1
+}; /* of a CPython that does not say its version: before 3.8, or with another name */
 
 enum { INTERP_MACHINERY_MAX = 24, INTERP_CACHE_SLOTS = 8192 };
 

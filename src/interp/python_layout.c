@@ -1,6 +1,49 @@
 #include "python_layout.h"
 
-enum { WORD_BYTES = 8, OFFSET_MAX = 1 << 16, VERSION_3_11 = 0x030b, VERSION_3_12, VERSION_3_13 };
+enum {
+    WORD_BYTES = 8,
+    OFFSET_MAX = 1 << 16,
+    VERSION_3_8 = 0x0308,
+    VERSION_3_9,
+    VERSION_3_10,
+    VERSION_3_11,
+    VERSION_3_12,
+    VERSION_3_13
+};
+
+/* Thread states have no id of the kernel's, and the C library's stands for it: no thread has one so small.
+ * Both bounds of the chunk of frames are one word, as there is none. */
+static const struct python_layout layout_3_10 = {
+    .frames =
+        {
+            .state = {.thread_id = 176,
+                      .native_thread_id = 176,
+                      .chunk = 176,
+                      .chunk_top = 176,
+                      .bytes = 184,
+                      .frame = 24},
+            .frame = {.code = 32,
+                      .previous = 24,
+                      .instruction = 96,
+                      .is_object = true,
+                      .units_bytes = 2,
+                      .bytes = 104},
+            .code = {.filename = 104,
+                     .name = 112,
+                     .qualname = 112,
+                     .line_table = 120,
+                     .first_line = 40,
+                     .flags = 36,
+                     .bytes = 128},
+        },
+    .interpreters_head = 32,
+    .interpreter_next = 0,
+    .threads_head = 8,
+    .thread_next = 8,
+    .text = {.length = 16, .state = 32, .ascii_bytes = 48, .wide_bytes = 72},
+    .lines = PYTHON_LINES_3_10,
+    .bytes_data = 32,
+};
 
 static const struct python_layout layout_3_11 = {
     .frames =
@@ -70,6 +113,17 @@ static const struct python_layout layout_3_12 = {
 bool python_layout_of(uint32_t version, uint64_t code_type, struct python_layout *ret)
 {
     switch (version >> PYTHON_VERSION_MINOR_SHIFT) {
+    case VERSION_3_8:
+    case VERSION_3_9:
+        *ret = layout_3_10;
+        ret->frames.frame.instruction = 104;
+        ret->frames.frame.units_bytes = 1;
+        ret->frames.frame.bytes = 112;
+        ret->lines = PYTHON_LINES_BEFORE_310;
+        break;
+    case VERSION_3_10:
+        *ret = layout_3_10;
+        break;
     case VERSION_3_11:
         *ret = layout_3_11;
         break;

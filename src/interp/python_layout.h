@@ -1,13 +1,14 @@
 /*
  * Where things are in the memory of CPython, by its version.
  *
- * Up to 3.12 these are numbers from its headers. From 3.13 on _PyRuntime begins with a table of them
+ * Up to 3.12 these are numbers from its headers (3.8 and 3.9 have the same). From 3.13 on _PyRuntime begins
+ * with a table of them
  * (_Py_DebugOffsets), which is believed as far as its numbers are small and aligned. All are the same on
  * x86_64 and aarch64. A version without numbers here is left alone.
  *
  * Called from: the sampler thread.
  * Source: Include/internal/pycore_frame.h, pycore_interp.h, pycore_runtime.h, Include/cpython/code.h,
- * unicodeobject.h of the tags v3.11.2, v3.11.7, v3.12.1 and v3.13.0.
+ * unicodeobject.h of the tags v3.8.18, v3.9.18, v3.10.13, v3.11.2, v3.11.7, v3.12.1 and v3.13.0.
  */
 #ifndef WALLPROF_PYTHON_LAYOUT_H
 #define WALLPROF_PYTHON_LAYOUT_H
@@ -17,6 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The forms of the table that leads from instructions to lines. */
+enum python_lines {
+    PYTHON_LINES,           /* since 3.11: python_line_at */
+    PYTHON_LINES_3_10,      /* python_line_at_3_10 */
+    PYTHON_LINES_BEFORE_310 /* python_line_at_before: co_lnotab */
+};
+
 struct python_layout {
     struct sig_python_layout frames;
     uint32_t interpreters_head; /* in _PyRuntime */
@@ -25,6 +33,7 @@ struct python_layout {
     struct {
         uint16_t length, state, ascii_bytes, wide_bytes; /* the last two: where the characters begin */
     } text;
+    enum python_lines lines;
     uint16_t bytes_data; /* where the bytes of a bytes object begin */
 };
 

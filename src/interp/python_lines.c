@@ -63,3 +63,38 @@ uint32_t python_line_at(const uint8_t *bytes, size_t count, uint32_t first_line,
     }
     return 0;
 }
+
+static uint32_t line_or_none(int64_t line)
+{
+    return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
+
+/* Pairs: how many bytes of code, and how many lines further they are; -128: they have none. */
+uint32_t python_line_at_3_10(const uint8_t *bytes, size_t count, uint32_t first_line, int32_t at)
+{
+    enum { NO_LINE = -128 };
+    int64_t line = first_line, end = 0;
+    if (at < 0)
+        return first_line;
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        const int8_t delta = (int8_t)bytes[i + 1];
+        line += delta == NO_LINE ? 0 : delta;
+        end += bytes[i];
+        if (at < end)
+            return delta == NO_LINE ? 0 : line_or_none(line);
+    }
+    return 0;
+}
+
+/* Pairs: after how many bytes of code the next line begins, and how many lines further that is. */
+uint32_t python_line_at_before(const uint8_t *bytes, size_t count, uint32_t first_line, int32_t at)
+{
+    int64_t line = first_line, begin = 0;
+    for (size_t i = 0; i + 1 < count && at >= 0; i += 2) {
+        begin += bytes[i];
+        if (begin > at)
+            break;
+        line += (int8_t)bytes[i + 1];
+    }
+    return line_or_none(line);
+}

@@ -17,4 +17,10 @@
  */
 uint32_t python_line_at(const uint8_t *table, size_t bytes, uint32_t first_line, int32_t at);
 
+/* The same by co_linetable of 3.10. Source: Objects/lnotab_notes.txt (PEP 626). */
+uint32_t python_line_at_3_10(const uint8_t *table, size_t bytes, uint32_t first_line, int32_t at);
+
+/* The same by co_lnotab, before 3.10, where each instruction has a line. Source: Objects/lnotab_notes.txt. */
+uint32_t python_line_at_before(const uint8_t *table, size_t bytes, uint32_t first_line, int32_t at);
+
 #endif

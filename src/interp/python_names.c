@@ -121,9 +121,17 @@ static uint32_t line_of(const struct reader *reader, const uint64_t *header, int
     if (at < 0 || !read_memory(reader, &count, bytes_object + SIZE_OFFSET, sizeof count))
         return first_line_of(reader, header);
     count = smaller(count, sizeof table);
-    if (!read_memory(reader, table, bytes_object + reader->layout->bytes_data, (size_t)count))
+    if (count > 0 && !read_memory(reader, table, bytes_object + reader->layout->bytes_data, (size_t)count))
         return 0;
-    return python_line_at(table, (size_t)count, first_line_of(reader, header), at);
+    const uint32_t first_line = first_line_of(reader, header);
+    switch (reader->layout->lines) {
+    case PYTHON_LINES_3_10:
+        return python_line_at_3_10(table, (size_t)count, first_line, at);
+    case PYTHON_LINES_BEFORE_310:
+        return python_line_at_before(table, (size_t)count, first_line, at);
+    default:
+        return python_line_at(table, (size_t)count, first_line, at);
+    }
 }
 
 static bool read_header(const struct reader *reader, const struct sig_interp_frame *frame, uint64_t *header)

@@ -4,6 +4,7 @@
 #include "elf/elf_dynamic.h"
 #include "sig/sys/sig_memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { INTERPRETERS_MAX = 64, STATES_MAX = 8192 };
@@ -35,9 +36,14 @@ static const char *const machinery_names[] = {
 
 /* ---- the module ---- */
 
+static const char *path_of(const struct modules *modules, const struct module *module)
+{
+    return module->path ? arena_at(modules->list.arena, module->path) : "";
+}
+
 static bool is_candidate(const struct modules *modules, const struct module *module)
 {
-    const char *path = module->path ? arena_at(modules->list.arena, module->path) : "";
+    const char *path = path_of(modules, module);
     const char *slash = strrchr(path, '/');
     return module->is_main || strstr(slash ? slash + 1 : path, "python");
 }
@@ -48,11 +54,22 @@ static uint64_t address_of(const struct elf_dynamic *object, const char *name)
     return elf_dynamic_find(object, name, &symbol) ? symbol.address : 0;
 }
 
-static uint32_t read_version(const struct elf_dynamic *object)
+/* Before 3.11 only the file's name says it: python3.10, libpython3.9.so.1.0. */
+static uint32_t version_by_name(const char *path)
+{
+    static const char mark[] = "python3.";
+    const char *slash = strrchr(path, '/'), *name = strstr(slash ? slash + 1 : path, mark);
+    unsigned minor = 0;
+    if (name)
+        sscanf(name + sizeof mark - 1, "%3u", &minor);
+    return minor > 0 && minor < 11 ? 3U << 24 | minor << PYTHON_VERSION_MINOR_SHIFT : PYTHON_VERSION_OLD;
+}
+
+static uint32_t read_version(const struct elf_dynamic *object, const char *path)
 {
     const uint64_t address = address_of(object, "Py_Version");
     uint32_t version;
-    return address && sig_memory_copy(&version, address, sizeof version) ? version : PYTHON_VERSION_OLD;
+    return address && sig_memory_copy(&version, address, sizeof version) ? version : version_by_name(path);
 }
 
 static bool read_layout(const struct elf_dynamic *object, struct python_runtime *runtime)
@@ -91,7 +108,7 @@ bool python_runtime_find(const struct modules *modules, arena_ref ref, struct py
     ret->address = address_of(&object, "_PyRuntime");
     if (!ret->address)
         return false;
-    ret->version = read_version(&object);
+    ret->version = read_version(&object, path_of(modules, module));
     ret->is_known = read_layout(&object, ret);
     if (ret->is_known)
         find_functions(modules, ref, &object, ret);

@@ -57,7 +57,7 @@ static void report_interp(struct session *session)
     session->reported.is_interp_refused = true;
     if (version == PYTHON_VERSION_OLD)
         log_add(&session->log, LOG_INFO,
-                "this Python is older than 3.11: the interpreter's own functions are shown");
+                "this Python does not say its version: the interpreter's own functions are shown");
     else
         log_add(&session->log, LOG_INFO,
                 "Python %u.%u of this kind is not known here: the interpreter's own functions are shown",

@@ -112,10 +112,10 @@ static void check_merge(struct fuzz_input *input, const struct sig_interp_stack 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint32_t versions[] = {0x030b02f0, 0x030c01f0};
+    static const uint32_t versions[] = {0x030b02f0, 0x030c01f0, 0x030a0df0, 0x030912f0};
     struct fuzz_input input = {data, data + size};
     struct sig_interp_stack stack;
-    build(versions[take_u8(&input) % 2]);
+    build(versions[take_u8(&input) % 4]);
     const uint32_t capacity = 1 + take_u8(&input) % CAPACITY;
     if (take_u8(&input) % 4 == 0)
         check_offsets(&input);

@@ -49,7 +49,8 @@ void fake_python_init(struct fake_python *python, uint32_t version)
     python->state = fake_python_alloc(python, SIG_INTERP_STATE_WORDS);
     set_word(python, python->state + frames->state.native_thread_id, FAKE_PYTHON_TID);
     set_word(python, python->state + frames->state.thread_id, FAKE_PYTHON_THREAD_ID);
-    set_word(python, python->state + frames->state.frame, fake_python_alloc(python, 2));
+    if (frames->state.is_frame_in_record)
+        set_word(python, python->state + frames->state.frame, fake_python_alloc(python, 2));
 }
 
 static uint64_t text_header(struct fake_python *python, uint32_t bytes, uint32_t length, uint32_t kind,
@@ -105,12 +106,16 @@ static uint64_t add_frame(struct fake_python *python, uint64_t code, uint64_t in
 {
     const struct sig_python_layout *layout = &python->layout.frames;
     uint64_t frame = fake_python_alloc(python, layout->frame.bytes / WORD_BYTES + 3);
-    uint64_t record = *fake_python_at(python, python->state + layout->state.frame);
+    const uint64_t record = *fake_python_at(python, python->state + layout->state.frame);
     set_word(python, frame + layout->frame.code, code);
     set_word(python, frame + layout->frame.previous, python->frame);
     set_word(python, frame + layout->frame.instruction, instruction);
-    ((uint8_t *)fake_python_at(python, frame))[layout->frame.mark] = mark;
-    set_word(python, record + layout->state.frame_in_record, frame);
+    if (!layout->frame.is_object)
+        ((uint8_t *)fake_python_at(python, frame))[layout->frame.mark] = mark;
+    if (layout->state.is_frame_in_record)
+        set_word(python, record + layout->state.frame_in_record, frame);
+    else
+        set_word(python, python->state + layout->state.frame, frame);
     return python->frame = frame;
 }
 
@@ -118,8 +123,10 @@ uint64_t fake_python_call(struct fake_python *python, uint64_t code, int32_t at,
 {
     const struct sig_python_layout *layout = &python->layout.frames;
     const bool is_marked = is_entry && !layout->frame.has_shims;
-    return add_frame(python, code, code + layout->code.instructions + (uint64_t)(int64_t)at,
-                     is_marked ? layout->frame.entry_mark : 0);
+    const uint64_t instruction = layout->frame.is_object
+                                     ? (uint32_t)(at / layout->frame.units_bytes)
+                                     : code + layout->code.instructions + (uint64_t)(int64_t)at;
+    return add_frame(python, code, instruction, is_marked ? layout->frame.entry_mark : 0);
 }
 
 uint64_t fake_python_shim(struct fake_python *python)

@@ -29,7 +29,7 @@ struct fake_python {
     uint32_t reads;
 };
 
-/* version: as Py_Version says it, of 3.11 or 3.12. */
+/* version: as Py_Version says it, of 3.8 to 3.12. */
 void fake_python_init(struct fake_python *python, uint32_t version);
 
 /* So many words, zeroed; their address. */

@@ -52,6 +52,30 @@ static void lines_may_go_back(void **state)
     assert_int_equal(python_line_at(back, sizeof back, 100, 2), 93 + 33);
 }
 
+/* Two bytes on the first line, four on the next one, two without a line, and two that go back. */
+static void lines_of_3_10_are_pairs(void **state)
+{
+    static const uint8_t table[] = {2, 0, 4, 1, 2, 0x80, 2, 0xff};
+    static const struct {
+        int32_t at;
+        uint32_t line;
+    } cases[] = {{-1, 100}, {0, 100}, {2, 101}, {5, 101}, {6, 0}, {8, 100}, {10, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(python_line_at_3_10(table, sizeof table, 100, cases[i].at), cases[i].line);
+}
+
+static void lines_before_3_10_have_no_end(void **state)
+{
+    static const uint8_t table[] = {2, 1, 0, 127, 4, 0xfe};
+    static const struct {
+        int32_t at;
+        uint32_t line;
+    } cases[] = {{-1, 100}, {0, 100}, {1, 100}, {2, 228}, {5, 228}, {6, 226}, {600, 226}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(python_line_at_before(table, sizeof table, 100, cases[i].at), cases[i].line);
+    assert_int_equal(python_line_at_before(table, 0, 100, 8), 100);
+}
+
 /* Every byte at every place: no line is negative, and reading ends. */
 static void any_bytes_are_a_table(void **state)
 {
@@ -61,7 +85,9 @@ static void any_bytes_are_a_table(void **state)
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = (uint8_t)((word = word * 1664525 + 1013904223) >> 24);
         for (int32_t at = -2; at < 1000; at += 50)
-            assert_true(python_line_at(bytes, (size_t)round % sizeof bytes, 5, at) <= INT32_MAX);
+            assert_true(python_line_at(bytes, (size_t)round % sizeof bytes, 5, at) <= INT32_MAX &&
+                        python_line_at_3_10(bytes, (size_t)round % sizeof bytes, 5, at) <= INT32_MAX &&
+                        python_line_at_before(bytes, (size_t)round % sizeof bytes, 5, at) <= INT32_MAX);
     }
 }
 
@@ -123,6 +149,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_found_by_its_unit),
         cmocka_unit_test(lines_may_go_back),
+        cmocka_unit_test(lines_of_3_10_are_pairs),
+        cmocka_unit_test(lines_before_3_10_have_no_end),
         cmocka_unit_test(any_bytes_are_a_table),
         cmocka_unit_test_setup(a_frame_has_name_file_and_line, setup),
         cmocka_unit_test_setup(wide_names_become_utf8, setup),

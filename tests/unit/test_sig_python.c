@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { VERSION_3_11 = 0x030b02f0, VERSION_3_12 = 0x030c01f0 };
+enum { VERSION_3_10 = 0x030a0df0, VERSION_3_11 = 0x030b02f0, VERSION_3_12 = 0x030c01f0 };
 
 static struct fake_python python;
 static struct sig_interp_stack stack;
@@ -35,6 +35,19 @@ static void frames_are_innermost_first(void **state)
     assert_int_equal(stack.frames[1].code, outer);
     assert_int_equal(stack.frames[1].at, 4);
     assert_true(stack.frames[1].is_entry);
+}
+
+static void each_frame_object_has_its_own_call(void **state)
+{
+    fake_python_init(&python, VERSION_3_10);
+    *fake_python_at(&python, python.state + python.layout.frames.state.thread_id) = FAKE_PYTHON_THREAD_ID;
+    fake_python_call(&python, code_named("outer"), 6, true);
+    fake_python_call(&python, code_named("inner"), -2, true);
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.count, 2);
+    assert_true(stack.frames[0].is_entry && stack.frames[1].is_entry);
+    assert_true(stack.frames[0].at < 0);
+    assert_int_equal(stack.frames[1].at, 6);
 }
 
 static void a_shim_makes_the_frame_inside_it_an_entry(void **state)
@@ -176,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(frames_are_innermost_first, setup),
+        cmocka_unit_test_setup(each_frame_object_has_its_own_call, setup),
         cmocka_unit_test_setup(a_shim_makes_the_frame_inside_it_an_entry, setup),
         cmocka_unit_test_setup(a_shim_without_a_frame_is_a_call_of_its_own, setup),
         cmocka_unit_test_setup(a_thread_without_frames_has_none, setup),

@@ -27,10 +27,11 @@ static bool is_inside(uint64_t low, uint64_t high, uint64_t address, uint64_t by
     return address >= low && address < high && bytes <= high - address;
 }
 
-/* Frames of generators are not: a pointer to one may be old. Nor are those in older chunks. */
+/* Frames of generators are not: a pointer to one may be old. Nor are those in older chunks. Frame objects are
+ * linked when they are whole. */
 static bool is_held(const struct walk *walk, uint64_t address, uint64_t bytes)
 {
-    return is_inside(walk->chunk_low, walk->chunk_high, address, bytes) ||
+    return walk->layout->frame.is_object || is_inside(walk->chunk_low, walk->chunk_high, address, bytes) ||
            is_inside(walk->stack_low, walk->stack_high, address, bytes);
 }
 
@@ -95,9 +96,14 @@ static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
     return read_memory(walk, words, frame, bytes, is_held(walk, frame, bytes)) ? words : NULL;
 }
 
-static int32_t distance_of(const struct walk *walk, uint64_t code, uint64_t instruction)
+/* How far the frame's instruction is from the first one; below 0: none has begun. */
+static int32_t distance_of(const struct walk *walk, uint64_t code, const uint64_t *words)
 {
-    const uint64_t distance = instruction - code - walk->layout->code.instructions;
+    const struct sig_python_layout *layout = walk->layout;
+    const int64_t number = (int32_t)half_word(words, layout->frame.instruction);
+    const uint64_t instruction = words[layout->frame.instruction / WORD_BYTES];
+    const uint64_t distance = layout->frame.is_object ? (uint64_t)(number * layout->frame.units_bytes)
+                                                      : instruction - code - layout->code.instructions;
     return distance < INSTRUCTIONS_MAX ? (int32_t)distance : -1;
 }
 
@@ -109,15 +115,14 @@ static bool add_frame(const struct walk *walk, uint64_t frame, const uint64_t *w
     if (stack->count == stack->capacity)
         return false;
     const uint64_t code = words[layout->frame.code / WORD_BYTES] & ~tag_bits;
-    const uint64_t instruction = words[layout->frame.instruction / WORD_BYTES];
     const uint64_t check = check_of_code(walk, code, is_held(walk, frame, layout->frame.bytes));
     if (check == 0)
         return false;
-    stack->frames[stack->count++] =
-        (struct sig_interp_frame){.code = code,
-                                  .check = check,
-                                  .at = distance_of(walk, code, instruction),
-                                  .is_entry = is_marked && !layout->frame.has_shims};
+    stack->frames[stack->count++] = (struct sig_interp_frame){
+        .code = code,
+        .check = check,
+        .at = distance_of(walk, code, words),
+        .is_entry = layout->frame.is_object || (is_marked && !layout->frame.has_shims)};
     return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The frames of a thread of CPython, 3.11 and later.
+ * The frames of a thread of CPython, 3.8 and later.
  *
  * A thread has a state (PyThreadState), which leads to its innermost frame, and each frame to the one that
  * called it. Frames lie in chunks of memory one after the other, so one copy of a page holds many of them.
@@ -8,6 +8,7 @@
  * One native call of the interpreter (_PyEval_EvalFrameDefault) runs several frames, because a call from
  * Python to Python makes no native call. The outermost of them is its entry. In 3.11 that frame is marked.
  * Since 3.12 a shim stands outside of it: a frame on the native stack that runs no code of the program.
+ * Before 3.11 frames are objects, and each has a native call of its own.
  *
  * Called from: the handler, on the thread itself, and the sampler, for a blocked thread. Takes no lock,
  * allocates nothing, calls nothing of Python.
@@ -32,7 +33,9 @@ struct sig_python_layout {
     } state;
     struct {
         uint16_t code, previous, instruction, mark;
-        uint8_t entry_mark; /* the byte at `mark` of an entry frame, or of a shim */
+        bool is_object;      /* before 3.11: `instruction` is a number of 32 bits, and there is no mark */
+        uint8_t units_bytes; /* what that number counts, in bytes */
+        uint8_t entry_mark;  /* the byte at `mark` of an entry frame, or of a shim */
         bool has_shims;
         uint16_t bytes; /* as far as it is read */
     } frame;
