@@ -47,6 +47,7 @@ void interp_forget(struct interp *interp)
 {
     empty_cache(interp);
     interp->module = 0;
+    interp->searched = 0;
 }
 
 /* ---- where it is ---- */
@@ -66,20 +67,31 @@ static void take_runtime(struct interp *interp, arena_ref module, const struct p
     memcpy(interp->machinery, runtime->machinery, sizeof interp->machinery);
 }
 
+/* It may be loaded again, with the same record. */
+static void drop_unloaded(struct interp *interp)
+{
+    const struct arena *arena = interp->modules->list.arena;
+    if (!interp->module || ((const struct module *)arena_at(arena, interp->module))->is_loaded)
+        return;
+    interp->module = 0;
+    interp->searched = 0;
+}
+
 void interp_modules_changed(struct interp *interp)
 {
     const struct arena *arena = interp->modules->list.arena;
     if (interp->mode == INTERP_OFF)
         return;
-    if (interp->module && !((const struct module *)arena_at(arena, interp->module))->is_loaded)
-        interp->module = 0;
-    for (arena_ref ref = interp->modules->list.newest; ref && !interp->module;) {
+    drop_unloaded(interp);
+    arena_ref ref = interp->modules->list.newest;
+    while (ref && ref != interp->searched && !interp->module) {
         const struct module *module = arena_at(arena, ref);
         struct python_runtime runtime;
         if (module->is_loaded && python_runtime_find(interp->modules, ref, &runtime))
             take_runtime(interp, ref, &runtime);
         ref = module->next;
     }
+    interp->searched = interp->modules->list.newest;
 }
 
 enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start)

@@ -52,6 +52,7 @@ struct interp {
     enum interp_mode mode;
     struct tree *tree;             /* not owned */
     const struct modules *modules; /* not owned */
+    arena_ref searched;            /* the newest module when it was looked for last; 0: never */
     arena_ref module;              /* of the interpreter; 0: none is known */
     uint64_t runtime;              /* the address of _PyRuntime */
     struct python_layout layout;

@@ -83,13 +83,10 @@ static bool read_layout(const struct elf_dynamic *object, struct python_runtime 
 }
 
 static void find_functions(const struct modules *modules, arena_ref module, const struct elf_dynamic *object,
-                           struct python_runtime *runtime)
+                           const struct elf_symbol *eval, struct python_runtime *runtime)
 {
-    struct elf_symbol eval;
-    if (elf_dynamic_find(object, "_PyEval_EvalFrameDefault", &eval)) {
-        runtime->eval_start = eval.address;
-        runtime->cold_start = cold_part_of(modules, module, eval.address, eval.address + eval.bytes);
-    }
+    runtime->eval_start = eval->address;
+    runtime->cold_start = cold_part_of(modules, module, eval->address, eval->address + eval->bytes);
     for (size_t i = 0; i < sizeof machinery_names / sizeof *machinery_names; i++) {
         const uint64_t address = address_of(object, machinery_names[i]);
         if (address)
@@ -101,17 +98,19 @@ bool python_runtime_find(const struct modules *modules, arena_ref ref, struct py
 {
     const struct module *module = arena_at(modules->list.arena, ref);
     struct elf_dynamic object;
+    struct elf_symbol eval;
     *ret = (struct python_runtime){.version = 0};
     if (!is_candidate(modules, module) ||
         !elf_dynamic_open(&object, module->load_bias, module->loaded_low, module->loaded_high))
         return false;
     ret->address = address_of(&object, "_PyRuntime");
-    if (!ret->address)
+    if (!ret->address || !elf_dynamic_find(&object, "_PyEval_EvalFrameDefault", &eval) ||
+        eval.address < module->start_pc || eval.address >= module->end_pc) /* an object may have several */
         return false;
     ret->version = read_version(&object, path_of(modules, module));
     ret->is_known = read_layout(&object, ret);
     if (ret->is_known)
-        find_functions(modules, ref, &object, ret);
+        find_functions(modules, ref, &object, &eval, ret);
     return true;
 }
 

@@ -19,7 +19,8 @@ struct python_runtime {
     uint32_t machinery_count;
 };
 
-/* Whether the module has a CPython. Only the program itself and libraries with a telling name are read. */
+/* Whether the module has a CPython, with the function that runs frames. Only the program itself and libraries
+ * with a telling name are read. */
 bool python_runtime_find(const struct modules *modules, arena_ref module, struct python_runtime *ret);
 
 /*
