@@ -26,6 +26,16 @@ void interp_stack_deinit(struct account *account)
     *paths = (struct interp_paths){0};
 }
 
+static void name_gil(struct interp *interp, uint8_t *roles, arena_ref *path, size_t depth)
+{
+    for (size_t i = 0; i < depth; i++) {
+        if (roles[i] != INTERP_GIL)
+            continue;
+        roles[i] = INTERP_NATIVE;
+        path[i] = interp_gil_location(interp);
+    }
+}
+
 size_t interp_stack_path(struct account *account, const struct locate_stack *stack,
                          const struct sig_interp_stack *interp, arena_ref **ret)
 {
@@ -43,6 +53,7 @@ size_t interp_stack_path(struct account *account, const struct locate_stack *sta
                                    .is_entry = paths->is_entry,
                                    .is_cut = interp->end == SIG_INTERP_CUT};
     stacks.depth = locate_path(&account->locate, &native, account->path);
+    name_gil(account->interp, paths->roles, account->path, stacks.depth);
     for (; stacks.frame_count < interp->count && stacks.frame_count < account->path_capacity;
          stacks.frame_count++) {
         const struct sig_interp_frame *frame = &interp->frames[stacks.frame_count];

@@ -29,9 +29,6 @@ static void resolve_in(struct locate *locate, uint64_t address, arena_ref module
         uint64_t start = module ? modules_function_start(locate->modules, module, address) : 0;
         ret->location = tree_location(locate->tree, module, address, start);
     }
-    if (locate->interp && ret->location)
-        ret->role = (uint8_t)interp_role_of(locate->interp, module,
-                                            tree_location_at(locate->tree, ret->location)->function_start);
 }
 
 /* No module has changed since the request was sent: the present location, from the cache. */
@@ -55,12 +52,20 @@ static void locate_then(struct locate *locate, uint64_t address, const struct mo
         *ret = (struct locate_entry){.address = address, .location = locate->tree->pseudo[PSEUDO_UNLOADED]};
 }
 
-static void put_location(const struct locate_stack *stack, const struct locate_entry *entry, arena_ref *path,
-                         size_t *count)
+static enum interp_role role_of(const struct locate *locate, arena_ref ref)
+{
+    const struct location *location = ref ? tree_location_at(locate->tree, ref) : NULL;
+    if (!location || location->pseudo || !locate->interp)
+        return INTERP_NATIVE;
+    return interp_role_of(locate->interp, location->module, location->function_start);
+}
+
+static void put_location(const struct locate *locate, const struct locate_stack *stack, arena_ref ref,
+                         arena_ref *path, size_t *count)
 {
     if (stack->roles)
-        stack->roles[*count] = entry->role;
-    path[(*count)++] = entry->location;
+        stack->roles[*count] = (uint8_t)role_of(locate, ref);
+    path[(*count)++] = ref;
 }
 
 size_t locate_path(struct locate *locate, const struct locate_stack *stack, arena_ref *path)
@@ -78,7 +83,7 @@ size_t locate_path(struct locate *locate, const struct locate_stack *stack, aren
             entry = *locate_now(locate, stack->addresses[i]);
         bool is_repeated = count > 0 && entry.location == unloaded && path[count - 1] == unloaded;
         if (!entry.is_own && !is_repeated)
-            put_location(stack, &entry, path, &count);
+            put_location(locate, stack, entry.location, path, &count);
         else if (is_repeated && stack->inner)
             stack->inner[i]--; /* it shares the location before */
     }

@@ -25,7 +25,6 @@ struct locate {
         uint64_t address;
         arena_ref location;
         bool is_own;
-        uint8_t role; /* enum interp_role */
     } cache[LOCATE_CACHE_ENTRIES];
 };
 

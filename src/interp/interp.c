@@ -60,6 +60,8 @@ static void take_runtime(struct interp *interp, arena_ref module, const struct p
     }
     interp->module = module;
     interp->runtime = runtime->address;
+    interp->runtime_bytes = runtime->bytes;
+    interp->gil_start = 0;
     interp->layout = runtime->layout;
     interp->eval_start = runtime->eval_start;
     interp->cold_start = runtime->cold_start;
@@ -102,11 +104,33 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
         return INTERP_NATIVE;
     if (function_start == interp->eval_start || function_start == interp->cold_start)
         return INTERP_EVAL;
+    if (function_start == interp->gil_start)
+        return INTERP_GIL;
     for (uint32_t i = 0; i < interp->machinery_count; i++) {
         if (interp->machinery[i] == function_start)
             return INTERP_MACHINERY;
     }
     return INTERP_NATIVE;
+}
+
+void interp_note_wait(struct interp *interp, const uint64_t arguments[6], const uint64_t *addresses,
+                      size_t depth)
+{
+    enum { FUTEX_TIMEOUT = 3 };
+    if (!interp->module || interp->gil_start || !arguments[FUTEX_TIMEOUT] ||
+        arguments[0] - interp->runtime >= interp->runtime_bytes)
+        return;
+    const struct module *module = arena_at(interp->modules->list.arena, interp->module);
+    for (size_t i = 0; i < depth && !interp->gil_start; i++) {
+        if (addresses[i] >= module->start_pc && addresses[i] < module->end_pc)
+            interp->gil_start = modules_function_start(interp->modules, interp->module, addresses[i]);
+    }
+}
+
+arena_ref interp_gil_location(struct interp *interp)
+{
+    const struct tree_script script = {.function = "take_gil", .file = ""};
+    return tree_script(interp->tree, &script);
 }
 
 /* ---- threads ---- */

@@ -33,6 +33,7 @@ enum interp_role {
     INTERP_NATIVE,    /* nothing */
     INTERP_EVAL,      /* the function that runs frames */
     INTERP_MACHINERY, /* one that only leads to it */
+    INTERP_GIL,       /* the function that waits for the interpreter's lock */
     INTERP_GENERATED  /* code in no module: a trampoline, if it calls the first one (python -X perf) */
 };
 
@@ -50,13 +51,14 @@ struct interp_walk {
 
 struct interp {
     enum interp_mode mode;
-    struct tree *tree;             /* not owned */
-    const struct modules *modules; /* not owned */
-    arena_ref searched;            /* the newest module when it was looked for last; 0: never */
-    arena_ref module;              /* of the interpreter; 0: none is known */
-    uint64_t runtime;              /* the address of _PyRuntime */
+    struct tree *tree;               /* not owned */
+    const struct modules *modules;   /* not owned */
+    arena_ref searched;              /* the newest module when it was looked for last; 0: never */
+    arena_ref module;                /* of the interpreter; 0: none is known */
+    uint64_t runtime, runtime_bytes; /* _PyRuntime */
     struct python_layout layout;
     uint64_t eval_start, cold_start; /* of the two parts of the function that runs frames; 0 if unknown */
+    uint64_t gil_start; /* of the function that waits for the interpreter's lock; 0: not seen yet */
     uint64_t machinery[INTERP_MACHINERY_MAX];
     uint32_t machinery_count;
     uint32_t refused_version; /* Py_Version of an interpreter that is left alone, or PYTHON_VERSION_OLD */
@@ -112,6 +114,17 @@ bool interp_is_unsure(const struct interp *interp, const struct interp_thread *t
 /* Reads the frames of a thread that stands still. A state that is not its own any more is forgotten. */
 void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
                  struct sig_interp_stack *stack);
+
+/*
+ * A thread waits for a futex, for a limited time (arguments: of the call; its stack). If that lies in the
+ * interpreter's own record, it is the interpreter's lock (the GIL): nothing else there is waited for so. The
+ * function that waits has a name in no stripped interpreter, and is known by this from now on.
+ */
+void interp_note_wait(struct interp *interp, const uint64_t arguments[6], const uint64_t *addresses,
+                      size_t depth);
+
+/* The location that stands for that function, take_gil; 0 without memory. */
+arena_ref interp_gil_location(struct interp *interp);
 
 /* The location of a frame with a code object; 0 without memory. */
 arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame);

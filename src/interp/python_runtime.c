@@ -98,15 +98,17 @@ bool python_runtime_find(const struct modules *modules, arena_ref ref, struct py
 {
     const struct module *module = arena_at(modules->list.arena, ref);
     struct elf_dynamic object;
-    struct elf_symbol eval;
+    struct elf_symbol record, eval;
     *ret = (struct python_runtime){.version = 0};
     if (!is_candidate(modules, module) ||
         !elf_dynamic_open(&object, module->load_bias, module->loaded_low, module->loaded_high))
         return false;
-    ret->address = address_of(&object, "_PyRuntime");
-    if (!ret->address || !elf_dynamic_find(&object, "_PyEval_EvalFrameDefault", &eval) ||
-        eval.address < module->start_pc || eval.address >= module->end_pc) /* an object may have several */
+    if (!elf_dynamic_find(&object, "_PyRuntime", &record) ||
+        !elf_dynamic_find(&object, "_PyEval_EvalFrameDefault", &eval) || eval.address < module->start_pc ||
+        eval.address >= module->end_pc) /* an object may have several */
         return false;
+    ret->address = record.address;
+    ret->bytes = record.bytes;
     ret->version = read_version(&object, path_of(modules, module));
     ret->is_known = read_layout(&object, ret);
     if (ret->is_known)

@@ -10,9 +10,9 @@
 #include "interp.h"
 
 struct python_runtime {
-    bool is_known;    /* the version is one whose memory can be read */
-    uint32_t version; /* Py_Version, or PYTHON_VERSION_OLD */
-    uint64_t address; /* of _PyRuntime */
+    bool is_known;           /* the version is one whose memory can be read */
+    uint32_t version;        /* Py_Version, or PYTHON_VERSION_OLD */
+    uint64_t address, bytes; /* of _PyRuntime */
     struct python_layout layout;
     uint64_t eval_start, cold_start; /* of _PyEval_EvalFrameDefault; cold_start is 0 if it is in one piece */
     uint64_t machinery[INTERP_MACHINERY_MAX];

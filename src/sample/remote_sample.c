@@ -132,6 +132,14 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     return is_cut_short || thread->is_silent;
 }
 
+/* Functions of the interpreter without a name may be known by what they wait for. */
+static void note_wait(const struct remote_sampler *sampler, const struct thread_stat_call *call,
+                      const struct sig_remote_walk *walk)
+{
+    if (sampler->interp && call->number == SYS_futex)
+        interp_note_wait(sampler->interp, call->arguments, walk->addresses, walk->depth);
+}
+
 /* The frames of the interpreter, while the thread stands still. NULL without. */
 static const struct sig_interp_stack *read_frames(struct remote_sampler *sampler,
                                                   const struct remote_thread *thread)
@@ -209,6 +217,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
+        note_wait(sampler, &call, &walk);
         refer_to(memory, &after, is_whole(walk.end) && has_all_frames(sampler, thread));
         ret->depth = walk.depth;
         ret->end = walk.end;

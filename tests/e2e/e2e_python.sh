@@ -41,7 +41,8 @@ assert_equal "exit status" "$?" 5
 assert_equal "stderr" "$(cat "$TMP/stderr")" ""
 cmp "$TMP/output" "$TMP/expected" || fail "the result differs from that of the bare program"
 check_program "$TMP/python.pb.gz"
-for name in compute digest rest; do
+# take_gil is a static function, which Debian's python has no name for: it is known by what is waited for there.
+for name in compute digest rest take_gil; do
     assert_function "$TMP/python.pb.gz" "$name"
 done
 assert_equal "number of threads" "$(threads_of "$TMP/python.pb.gz" | wc -l)" 5
