@@ -132,14 +132,6 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     return is_cut_short || thread->is_silent;
 }
 
-/* Functions of the interpreter without a name may be known by what they wait for. */
-static void note_wait(const struct remote_sampler *sampler, const struct thread_stat_call *call,
-                      const struct sig_remote_walk *walk)
-{
-    if (sampler->interp && call->number == SYS_futex)
-        interp_note_wait(sampler->interp, call->arguments, walk->addresses, walk->depth);
-}
-
 /* The frames of the interpreter, while the thread stands still. NULL without. */
 static const struct sig_interp_stack *read_frames(struct remote_sampler *sampler,
                                                   const struct remote_thread *thread)
@@ -171,6 +163,17 @@ static void refer_to(struct remote_memory *memory, const struct thread_stat_runs
     memory->reference = runs->count;
     memory->reference_cpu_ns = runs->cpu_ns;
     memory->trusted = 0;
+}
+
+/* A walk that was of a thread that stood still. Functions of the interpreter without a name may be known by
+ * what they wait for. */
+static void take_walk(const struct remote_sampler *sampler, const struct remote_thread *thread,
+                      const struct thread_stat_call *call, const struct sig_remote_walk *walk,
+                      const struct thread_stat_runs *runs)
+{
+    if (sampler->interp && call->number == SYS_futex)
+        interp_note_wait(sampler->interp, call->arguments, walk->addresses, walk->depth);
+    refer_to(thread->memory, runs, is_whole(walk->end) && has_all_frames(sampler, thread));
 }
 
 /* A thread that runs goes on meanwhile: the less is read before its request, the better does that find it
@@ -217,8 +220,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
-        note_wait(sampler, &call, &walk);
-        refer_to(memory, &after, is_whole(walk.end) && has_all_frames(sampler, thread));
+        take_walk(sampler, thread, &call, &walk, &after);
         ret->depth = walk.depth;
         ret->end = walk.end;
         ret->unloads = walk.unloads;
