@@ -67,6 +67,15 @@ for name in of_python of_c; do
     complain "no child has $name"
 done
 
+# What a killed process leaves has the names.
+"$BUILD/wallprof" run --out "$TMP/killed.pb.gz" "$python" -c '
+import os, signal
+def doomed():
+    sum(i * i for i in range(10 ** 7))
+    os.kill(os.getpid(), signal.SIGKILL)
+doomed()' >"$TMP/killed.out" 2>&1
+has_function "$TMP/killed.pb.gz" doomed || complain "killed: $(cat "$TMP/killed.out")"
+
 WALLPROF_PYTHON=off profile_run "$TMP/off.pb.gz" "$python" -c 'sum(i * i for i in range(10 ** 7))' || fail "the program failed"
 has_function "$TMP/off.pb.gz" '<genexpr>' && complain "off: there are functions of Python"
 assert_function "$TMP/off.pb.gz" _PyEval_EvalFrameDefault

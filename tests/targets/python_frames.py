@@ -15,7 +15,6 @@ import select
 import socket
 import sqlite3
 import sys
-import tempfile
 import threading
 import time
 
@@ -235,7 +234,7 @@ def in_many_lines():
 
 
 def in_sqlite():
-    path = os.path.join(tempfile.mkdtemp(), "base")
+    path = sys.argv[1] + ".base"
     first = sqlite3.connect(path)
     first.execute("begin exclusive")
     sqlite3.connect(path, timeout=3600).execute("create table one (a)")
