@@ -176,6 +176,18 @@ static void other_code_has_another_check(void **state)
     assert_true(before != 0 && before != stack.frames[0].check);
 }
 
+static void code_of_another_number_has_another_check(void **state)
+{
+    fake_python_init(&python, VERSION_3_12);
+    uint64_t code = code_named("f");
+    fake_python_call(&python, code, 0, true);
+    fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES);
+    uint64_t before = stack.frames[0].check;
+    fake_python_set_half(&python, code + python.layout.frames.code.version, 11);
+    fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES);
+    assert_true(before != 0 && before != stack.frames[0].check);
+}
+
 static void frames_that_do_not_fit_are_cut(void **state)
 {
     for (int i = 0; i < 10; i++)
@@ -201,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup(an_object_that_is_no_code_ends_the_walk, setup),
         cmocka_unit_test_setup(an_instruction_outside_has_not_begun, setup),
         cmocka_unit_test_setup(other_code_has_another_check, setup),
+        cmocka_unit_test_setup(code_of_another_number_has_another_check, setup),
         cmocka_unit_test_setup(frames_that_do_not_fit_are_cut, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,8 @@ uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uin
     if (header[1] != layout->code_type)
         return 0;
     hash = mix(hash, half_word(header, layout->code.flags));
+    if (layout->code.version)
+        hash = mix(hash, half_word(header, layout->code.version));
     for (uint32_t i = 2; i < layout->code.flags / WORD_BYTES; i++)
         hash = mix(hash, header[i]);
     hash = mix(hash, header[layout->code.filename / WORD_BYTES]);

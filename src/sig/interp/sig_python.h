@@ -40,6 +40,7 @@ struct sig_python_layout {
         uint16_t bytes; /* as far as it is read */
     } frame;
     struct {
+        uint16_t version; /* a number that no two code objects share, of 32 bits; 0: there is none */
         uint16_t filename, name, qualname, line_table, first_line, flags, instructions;
         uint16_t bytes; /* as far as it is read */
     } code;
