@@ -1,8 +1,8 @@
 /*
  * A program that looks like CPython 3.12 to whoever reads its memory, and whose memory is hostile: one thread
  * writes wild pointers over the thread states and frames of the others all the time: into these records, to
- * pages that cannot be read, and anywhere. The others compute and sleep in what is called
- * _PyEval_EvalFrameDefault.
+ * pages that cannot be read, and anywhere. It also gives back the chunks of their frames, as the end of
+ * Python does. The others compute and sleep in what is called _PyEval_EvalFrameDefault.
  *
  *     target_hostile_python SECONDS
  */
@@ -35,8 +35,9 @@ EXPORTED uint64_t _PyRuntime[256];
 
 static uint64_t interpreter[64];
 static uint64_t states[WORKERS][64];
-static uint64_t memory[WORDS]; /* records, frames and code */
-static char *pages[PAGES];     /* every other one can be read */
+static uint64_t memory[WORDS];    /* records and code */
+static uint64_t *chunks[WORKERS]; /* of frames: a page each */
+static char *pages[PAGES];        /* every other one can be read */
 static bool ends;
 
 static uint64_t address_of(const void *memory_of)
@@ -59,7 +60,7 @@ static void write_sane(void)
     _PyRuntime[HEADS_AT] = address_of(interpreter);
     interpreter[THREADS_HEAD_AT] = address_of(states[0]);
     for (int i = 0; i < WORKERS; i++) {
-        uint64_t *record = &memory[2048 + 8 * i], *frame = &memory[2304 + FRAME_WORDS * 8 * i];
+        uint64_t *record = &memory[2048 + 8 * i], *frame = chunks[i];
         states[i][1] = i + 1 < WORKERS ? address_of(states[i + 1]) : 0;
         states[i][FRAME_RECORD_AT] = address_of(record);
         states[i][CHUNK_AT] = address_of(frame);
@@ -106,10 +107,20 @@ static void change_word(uint64_t *words, uint32_t count)
     __atomic_store_n(&words[random_word() % count], wild_pointer(), __ATOMIC_RELAXED);
 }
 
+/* As if it were given back, but nothing else comes to lie there. */
+static void lose_chunk(uint64_t *chunk)
+{
+    mprotect(chunk, PAGE_WORDS * 8, PROT_NONE);
+    mprotect(chunk, PAGE_WORDS * 8, PROT_READ | PROT_WRITE);
+}
+
 /* The ids stay most of the time: else nothing more would be read of a state. */
 static void do_harm(void)
 {
     change_word(memory, WORDS);
+    change_word(chunks[random_word() % WORKERS], FRAME_WORDS * 8);
+    if (random_word() % 16 == 0)
+        lose_chunk(chunks[random_word() % WORKERS]);
     if (random_word() % 64 == 0)
         change_word(states[random_word() % WORKERS], random_word() % 2 ? 17 : 40);
     if (random_word() % 4096 == 0)
@@ -148,8 +159,11 @@ int main(int argc, char **argv)
 {
     pthread_t threads[WORKERS];
     const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 2);
-    char *region =
-        mmap(NULL, PAGES * PAGE_WORDS * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *region = mmap(NULL, (PAGES + WORKERS) * PAGE_WORDS * 8, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(region != MAP_FAILED, "memory is mapped");
+    for (int i = 0; i < WORKERS; i++)
+        chunks[i] = (uint64_t *)(void *)(region + (size_t)(PAGES + i) * PAGE_WORDS * 8);
     for (int i = 0; i < PAGES; i++)
         check(mprotect(pages[i] = region + (size_t)i * PAGE_WORDS * 8, PAGE_WORDS * 8,
                        i % 2 ? PROT_NONE : PROT_READ) == 0,

@@ -38,8 +38,8 @@ struct sig_interp_stack {
 };
 
 /*
- * How memory is read: exactly `bytes` bytes, or false. is_held: it is in use by the thread's own stack or its
- * chunk of frames, or is held by a frame there. Only the thread itself can give it back.
+ * How memory is read: exactly `bytes` bytes, or false. is_held: only the thread itself can give it back. It
+ * is on the part of its own stack that it uses, or is held by a frame that does not end now.
  */
 struct sig_interp_memory {
     bool (*read)(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes, bool is_held);

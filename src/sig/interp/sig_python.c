@@ -27,12 +27,18 @@ static bool is_inside(uint64_t low, uint64_t high, uint64_t address, uint64_t by
     return address >= low && address < high && bytes <= high - address;
 }
 
-/* Frames of generators are not: a pointer to one may be old. Nor are those in older chunks. Frame objects are
- * linked when they are whole. */
+/* The thread's chunk is not held: when Python ends, it gives back those of threads that still run in C. Nor
+ * are frames of generators: a pointer to one may be old. Frame objects are linked when they are whole. */
 static bool is_held(const struct walk *walk, uint64_t address, uint64_t bytes)
 {
-    return walk->layout->frame.is_object || is_inside(walk->chunk_low, walk->chunk_high, address, bytes) ||
-           is_inside(walk->stack_low, walk->stack_high, address, bytes);
+    return walk->layout->frame.is_object || is_inside(walk->stack_low, walk->stack_high, address, bytes);
+}
+
+/* Whether the frame holds its code. The innermost one may just be giving it back, or be made of old words. */
+static bool holds_code(const struct walk *walk, uint64_t frame, uint64_t bytes)
+{
+    return is_held(walk, frame, bytes) ||
+           (walk->stack->count > 0 && is_inside(walk->chunk_low, walk->chunk_high, frame, bytes));
 }
 
 static bool read_memory(const struct walk *walk, void *to, uint64_t from, size_t bytes, bool is_held_there)
@@ -117,7 +123,7 @@ static bool add_frame(const struct walk *walk, uint64_t frame, const uint64_t *w
     if (stack->count == stack->capacity)
         return false;
     const uint64_t code = words[layout->frame.code / WORD_BYTES] & ~tag_bits;
-    const uint64_t check = check_of_code(walk, code, is_held(walk, frame, layout->frame.bytes));
+    const uint64_t check = check_of_code(walk, code, holds_code(walk, frame, layout->frame.bytes));
     if (check == 0)
         return false;
     stack->frames[stack->count++] = (struct sig_interp_frame){

@@ -1,48 +1,69 @@
 /*
- * What the thread's own frames hold on to is read in place: nobody else can give it back. Each page of it is
- * probed once, as a page of the stack is (sig_stack.h). All other memory is copied by the kernel, because
- * another thread may end this one's state at any moment.
+ * What only this thread can give back is read in place, and each page of it is probed once, as a page of the
+ * stack is (sig_stack.h). All other memory is copied by the kernel, a page at a time: frames lie close
+ * together. Another thread may end this one's state at any moment, and Python's end gives back its chunk of
+ * frames.
  */
 #include "sig_frames.h"
 
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
 
-enum { PAGE_BYTES = 4096, WORD_BYTES = 8 };
+enum { PAGE_BYTES = SIG_SLOT_COPY_WORDS * 8, WORD_BYTES = 8 };
 
 struct own_memory {
     struct sig_interp_memory memory; /* first: `read` finds the rest by it */
-    uint64_t *pages;                 /* probed: by their number, 0 for none */
+    struct sig_slot_interp *interp;
 };
 
-/* Whether memory that begins at a multiple of 8 can be read: at most a page of it. */
-static bool is_held_readable(const struct own_memory *own, uint64_t from, size_t bytes)
+/* Both by their number; 0: none. */
+static void forget_pages(struct sig_slot_interp *interp)
 {
-    for (uint64_t page = from / PAGE_BYTES; page <= (from + bytes - 1) / PAGE_BYTES; page++) {
-        uint64_t *known = &own->pages[page % SIG_SLOT_HELD_PAGES];
-        if (*known != page && !sig_memory_is_readable(page * PAGE_BYTES))
-            return false;
-        *known = page;
+    for (size_t i = 0; i < SIG_SLOT_HELD_PAGES; i++)
+        interp->held_pages[i] = 0;
+    for (size_t i = 0; i < SIG_SLOT_COPIES; i++)
+        interp->copied_pages[i] = 0;
+}
+
+/* The page where it can be read in place; NULL if it cannot. */
+static const volatile uint64_t *held_page(struct sig_slot_interp *interp, uint64_t page)
+{
+    uint64_t *known = &interp->held_pages[page % SIG_SLOT_HELD_PAGES];
+    if (*known != page && !sig_memory_is_readable(page * PAGE_BYTES))
+        return NULL;
+    *known = page;
+    return (const volatile uint64_t *)(uintptr_t)(page * PAGE_BYTES);
+}
+
+/* The copy of the page; NULL if it cannot be read. */
+static const volatile uint64_t *copied_page(struct sig_slot_interp *interp, uint64_t page)
+{
+    const size_t at = page % SIG_SLOT_COPIES;
+    if (interp->copied_pages[at] != page) {
+        interp->copied_pages[at] = 0;
+        if (!sig_memory_peek((uint8_t *)interp->copies[at], page * PAGE_BYTES, PAGE_BYTES))
+            return NULL;
+        interp->copied_pages[at] = page;
     }
-    return true;
+    return interp->copies[at];
 }
 
-/* bytes is a multiple of 8, as all records are read. */
-static void copy_words(uint64_t *to, uint64_t from, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / WORD_BYTES; i++)
-        to[i] = ((const volatile uint64_t *)(uintptr_t)from)[i];
-}
-
+/* Address and size are multiples of 8, as of all records. */
 static bool read_own(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes,
                      bool is_held)
 {
-    const struct own_memory *own = (const struct own_memory *)(const void *)memory;
-    if (!is_held)
-        return sig_memory_peek(to, from, bytes);
-    if (bytes > PAGE_BYTES || bytes % WORD_BYTES != 0 || !is_held_readable(own, from, bytes))
+    struct sig_slot_interp *interp = ((const struct own_memory *)(const void *)memory)->interp;
+    const volatile uint64_t *words = NULL;
+    if (from % WORD_BYTES != 0 || bytes % WORD_BYTES != 0)
         return false;
-    copy_words(to, from, bytes);
+    for (size_t i = 0; i < bytes / WORD_BYTES; i++) {
+        const uint64_t address = from + i * WORD_BYTES;
+        if (!words || address % PAGE_BYTES == 0)
+            words = (is_held ? held_page : copied_page)(interp, address / PAGE_BYTES);
+        if (!words)
+            return false;
+        ((uint64_t *)to)[i] = words[address % PAGE_BYTES / WORD_BYTES];
+    }
     return true;
 }
 
@@ -51,11 +72,10 @@ void sig_frames_sample(struct sig_slot *slot)
     struct sig_slot_interp *interp = sig_load_relaxed(&slot->interp); /* the signal's delivery orders it */
     if (!interp)
         return;
-    const struct own_memory own = {.memory = {.read = read_own}, .pages = interp->held_pages};
+    const struct own_memory own = {.memory = {.read = read_own}, .interp = interp};
     interp->thread.stack_low = slot->sp; /* from the interrupted stack pointer on it is mapped for certain */
     interp->thread.stack_high = slot->sp >= slot->stack_low ? slot->stack_high : 0;
-    for (size_t i = 0; i < SIG_SLOT_HELD_PAGES; i++)
-        interp->held_pages[i] = 0;
+    forget_pages(interp);
     interp->is_its_state =
         sig_python_walk(&interp->layout, &interp->thread, &own.memory, &interp->scratch, &interp->stack);
 }

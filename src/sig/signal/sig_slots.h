@@ -21,7 +21,8 @@
 
 enum sig_slot_state { SIG_SLOT_FREE, SIG_SLOT_ARMED, SIG_SLOT_WRITING, SIG_SLOT_DONE };
 
-enum { SIG_SLOT_HELD_PAGES = 32 }; /* a power of two */
+/* Powers of two. */
+enum { SIG_SLOT_HELD_PAGES = 32, SIG_SLOT_COPIES = 4, SIG_SLOT_COPY_WORDS = 512 };
 
 /* The frames of an interpreter that a reply has too: the sampler's memory. */
 struct sig_slot_interp {
@@ -34,7 +35,9 @@ struct sig_slot_interp {
     bool is_its_state; /* `thread` was the thread */
 
     struct sig_interp_scratch scratch;
-    uint64_t held_pages[SIG_SLOT_HELD_PAGES]; /* sig_frames.c */
+    uint64_t held_pages[SIG_SLOT_HELD_PAGES]; /* these three: sig_frames.c */
+    uint64_t copied_pages[SIG_SLOT_COPIES];
+    uint64_t copies[SIG_SLOT_COPIES][SIG_SLOT_COPY_WORDS];
 };
 
 struct sig_slot {
