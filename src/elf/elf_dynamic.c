@@ -1,8 +1,16 @@
 #include "elf_dynamic.h"
+#include "base/smaller.h"
 
 #include <string.h>
 
-enum { SEGMENTS_MAX = 256, DYNAMIC_MAX = 1024, CHAIN_MAX = 4096, NAME_BYTES = 64, WORD_BITS = 64 };
+enum {
+    SEGMENTS_MAX = 64,
+    DYNAMIC_MAX = 1024,
+    DYNAMIC_PIECE = 64,
+    CHAIN_MAX = 4096,
+    NAME_BYTES = 64,
+    WORD_BITS = 64
+};
 
 /* The offset in the image of a pointer of the dynamic section: glibc adds the bias in place, others do not.
  * 0 if it is outside. */
@@ -28,12 +36,16 @@ static void note_entry(struct elf_dynamic *object, const Elf64_Dyn *entry)
 static void read_dynamic(struct elf_dynamic *object, const Elf64_Phdr *segment)
 {
     const uint64_t offset = segment->p_vaddr + object->bias - object->image.loaded_at;
-    Elf64_Dyn entry;
-    for (size_t i = 0; i < DYNAMIC_MAX && i < segment->p_memsz / sizeof entry; i++) {
-        if (!elf_image_read(&object->image, offset + i * sizeof entry, &entry, sizeof entry) ||
-            entry.d_tag == DT_NULL)
+    const size_t count = (size_t)smaller(segment->p_memsz / sizeof(Elf64_Dyn), DYNAMIC_MAX);
+    Elf64_Dyn entries[DYNAMIC_PIECE];
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = i % DYNAMIC_PIECE,
+                     bytes = (size_t)smaller(count - i, DYNAMIC_PIECE) * sizeof *entries;
+        if (at == 0 && !elf_image_read(&object->image, offset + i * sizeof *entries, entries, bytes))
             return;
-        note_entry(object, &entry);
+        if (entries[at].d_tag == DT_NULL)
+            return;
+        note_entry(object, &entries[at]);
     }
 }
 
@@ -54,15 +66,15 @@ bool elf_dynamic_open(struct elf_dynamic *object, uint64_t bias, uint64_t low, u
     *object = (struct elf_dynamic){
         .bias = bias, .image = {.fd = -1, .loaded_at = low, .size_bytes = high > low ? high - low : 0}};
     Elf64_Ehdr header;
+    Elf64_Phdr segments[SEGMENTS_MAX];
     if (low == 0 || !elf_image_read(&object->image, 0, &header, sizeof header) ||
-        !elf_header_is_ours(&header) || header.e_phentsize != sizeof(Elf64_Phdr))
+        !elf_header_is_ours(&header) || header.e_phentsize != sizeof *segments ||
+        header.e_phnum > SEGMENTS_MAX ||
+        !elf_image_read(&object->image, header.e_phoff, segments, header.e_phnum * sizeof *segments))
         return false;
-    for (size_t i = 0; i < header.e_phnum && i < SEGMENTS_MAX; i++) {
-        Elf64_Phdr segment;
-        if (!elf_image_read(&object->image, header.e_phoff + i * sizeof segment, &segment, sizeof segment))
-            return false;
-        if (segment.p_type == PT_DYNAMIC)
-            read_dynamic(object, &segment);
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        if (segments[i].p_type == PT_DYNAMIC)
+            read_dynamic(object, &segments[i]);
     }
     return object->symbols && object->strings && object->gnu_hash && read_hash_header(object);
 }
