@@ -28,6 +28,7 @@ struct symbol_function {
     const char *file;        /* the source file it is in, absolute where known; NULL if not known */
     uint32_t start_line;     /* where it begins in that file; 0 if not known */
     bool is_symbol;          /* from a symbol table, debug information or a perf map; else an offset name */
+    bool is_script;          /* an interpreter runs it, from a known file; in the tool only */
 };
 
 /* A function, and its line that was executed or from which the next frame inwards was called. */

@@ -153,7 +153,8 @@ static void make_names(struct symbols *symbols)
         char *name = take(2, NAME_BYTES), *file = name + NAME_BYTES;
         snprintf(name, NAME_BYTES, "space_%u::klass_%u::method_%u(int, char const*)", i % 40, i % 1000, i);
         snprintf(file, NAME_BYTES, "/usr/src/app/space_%u/klass_%u.cc", i % 40, i % FILES);
-        symbols->functions[i] = (struct symbol_function){name, name, file, 1 + i % 900, true};
+        symbols->functions[i] = (struct symbol_function){
+            .name = name, .system_name = name, .file = file, .start_line = 1 + i % 900, .is_symbol = true};
         if (i < pseudos)
             symbols->functions[i] =
                 (struct symbol_function){.name = tree_pseudo_name(i), .system_name = tree_pseudo_name(i)};

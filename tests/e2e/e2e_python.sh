@@ -45,4 +45,10 @@ check_program "$TMP/python.pb.gz"
 for name in compute digest rest take_gil; do
     assert_function "$TMP/python.pb.gz" "$name"
 done
+# Reports tell where a function of a script begins, and take that as its name.
+for command in 'top' "top --focus 'digest program.py:11'" "callers 'digest program.py:11'"; do
+    eval "COLUMNS=80 '$BUILD/wallprof' $command '$TMP/python.pb.gz'" | grep -a 'digest program.py:11' >/dev/null ||
+        complain "wallprof $command: no digest program.py:11"
+done
 assert_equal "number of threads" "$(threads_of "$TMP/python.pb.gz" | wc -l)" 5
+exit "${bad:-0}"

@@ -11,6 +11,7 @@ import base64
 import collections
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -271,7 +272,25 @@ def values_of(table):
     return [table[key] for key in KEYS]
 
 
-def judge_top(tool, path, pprof, stacks):
+def by_title(path):
+    """As by_stack, with the place where a script's function begins."""
+    profile = pprof_read.Profile(path)
+
+    def title(location, line):
+        function = profile.functions[line.function_id]
+        name, file = profile.text(function.name), profile.text(function.filename)
+        if location.mapping_id or not file:
+            return name
+        return f"{name} {os.path.basename(file)}" + (f":{function.start_line}" if function.start_line else "")
+
+    def stack(sample):
+        return [title(location, line) for location in map(profile.locations.get, sample.location_id) for line in location.line]
+
+    return summed(((*profile.thread(sample), *reversed(stack(sample))), sample.value) for sample in profile.message.sample)
+
+
+def judge_top(tool, path, pprof):
+    stacks = by_title(pprof)
     run = subprocess.run([tool, "top", "--json", "--by", "leaf", "--idle", "-n", "0", path], check=True, capture_output=True)
     report = json.loads(run.stdout)
     same("top's total", {0: values_of(report["total"])}, summed((0, values) for values in stacks.values()))
@@ -288,7 +307,7 @@ def main(base, tool):
     judge_callgrind(base + ".callgrind", base + ".pb.gz", stacks)
     judge_folded(base + ".folded", stacks)
     timed = judge_firefox(base + ".json.gz", stacks)
-    judge_top(tool, base + ".store", base + ".pb.gz", stacks)
+    judge_top(tool, base + ".store", base + ".pb.gz")
     print(f"all formats agree on {len(stacks)} stacks of {len(threads(stacks))} threads, {len(cumulative(stacks))} functions, "
           f"{sum(values[WALL] for values in stacks.values())} ns; {timed} stacks with times")
 

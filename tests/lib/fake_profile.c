@@ -19,8 +19,8 @@ uint32_t fake_profile_function(struct fake_profile *fake, const char *name, cons
 {
     struct symbols *symbols = &fake->symbols;
     fake_profile_reserve(&symbols->functions, symbols->function_count, sizeof(*symbols->functions));
-    symbols->functions[symbols->function_count] =
-        (struct symbol_function){strdup(name), "", file, start_line, true};
+    symbols->functions[symbols->function_count] = (struct symbol_function){
+        .name = strdup(name), .file = file, .start_line = start_line, .is_symbol = true};
     symbols->functions[symbols->function_count].system_name =
         symbols->functions[symbols->function_count].name;
     return symbols->function_count++;

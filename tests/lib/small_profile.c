@@ -31,13 +31,35 @@ static arena_ref small_module(struct small_profile *small, const char *path, uin
 }
 
 static const struct symbol_function small_functions[] = {
-    [SMALL_START] = {"_start", "_start", NULL, 0, true},
-    [SMALL_MAIN] = {"main", "main", "/src/app/main.c", 10, true},
-    [SMALL_WORK] = {"work(int, char const*)", "_Z4workiPKc", "/src/app/work.cc", 5, true},
-    [SMALL_RUN] = {"run", "run", "/src/app/main.c", 40, true},
-    [SMALL_FACT] = {"fact", "fact", "/src/app/fact.c", 3, true},
-    [SMALL_HELPER] = {"helper", "helper", "/src/app/fact.h", 20, true},
-    [SMALL_JITTED] = {"LazyCompile:~tick /app.js:7", "LazyCompile:~tick /app.js:7", NULL, 0, true},
+    [SMALL_START] =
+        {.name = "_start", .system_name = "_start", .file = NULL, .start_line = 0, .is_symbol = true},
+    [SMALL_MAIN] = {.name = "main",
+                    .system_name = "main",
+                    .file = "/src/app/main.c",
+                    .start_line = 10,
+                    .is_symbol = true},
+    [SMALL_WORK] = {.name = "work(int, char const*)",
+                    .system_name = "_Z4workiPKc",
+                    .file = "/src/app/work.cc",
+                    .start_line = 5,
+                    .is_symbol = true},
+    [SMALL_RUN] =
+        {.name = "run", .system_name = "run", .file = "/src/app/main.c", .start_line = 40, .is_symbol = true},
+    [SMALL_FACT] = {.name = "fact",
+                    .system_name = "fact",
+                    .file = "/src/app/fact.c",
+                    .start_line = 3,
+                    .is_symbol = true},
+    [SMALL_HELPER] = {.name = "helper",
+                      .system_name = "helper",
+                      .file = "/src/app/fact.h",
+                      .start_line = 20,
+                      .is_symbol = true},
+    [SMALL_JITTED] = {.name = "LazyCompile:~tick /app.js:7",
+                      .system_name = "LazyCompile:~tick /app.js:7",
+                      .file = NULL,
+                      .start_line = 0,
+                      .is_symbol = true},
 };
 
 static const struct small_place small_places[] = {

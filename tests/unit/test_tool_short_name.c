@@ -65,6 +65,9 @@ static void python_is_named_by_function_and_file(void **state)
     assert_short("py::Shop.fetch.<locals>.<genexpr>:/srv/app/shop.py", 80, "Shop.fetch.<genexpr> shop.py");
     assert_short("py::<module>:<frozen importlib._bootstrap>", 80, "<module> <frozen importlib._bootstrap>");
     assert_short("py::no_place", 80, "py::no_place");
+    assert_short("fetch.<locals>.get shop.py:21", 10, "fetch.get shop.py:21");
+    assert_short("<module> <frozen importlib._bootstrap>:1", 10, "<module> <frozen importlib._bootstrap>:1");
+    assert_short("fetch shop.py", 10, "fetch shop.py");
 }
 
 int main(void)

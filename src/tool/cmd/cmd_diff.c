@@ -132,6 +132,7 @@ static int open_run(struct report_options *options, const char *path, struct rec
         recording->profile.measure
             ? command_fail("%s: it is not a recording of wallprof's; pprof -diff_base compares others", path)
             : report_options_settle(options, &recording->profile);
+    options->request.has_no_lines = true; /* a change moves the functions after it */
     if (status == 0 && report_make(report, &recording->profile, &options->request) < 0)
         status = command_fail("%s: there is not enough memory for the report", path);
     if (status != 0)

@@ -47,9 +47,10 @@ static void next_command(const struct explaining *explaining, const struct findi
                          char ret[TEXT_BYTES])
 {
     char name[SHORT_NAME_BYTES];
-    short_name(finding->row->name, 1, name);
+    const char *place = strrchr(short_name(finding->row->name, 1, name), ' '),
+               *focus = *name == '<' && place ? place + 1 : name; /* <module> shop.py:1 */
     snprintf(ret, TEXT_BYTES, "wallprof top --by %s --focus '%.*s' %s", finding->line ? "line" : "leaf",
-             (int)strcspn(name, "'<(["), name, explaining->path);
+             (int)strcspn(focus, "'<(["), focus, explaining->path);
 }
 
 /* ---- text ---- */

@@ -32,7 +32,8 @@ static bool is_same(const struct name_functions *functions, uint32_t index, cons
     const struct function_place *place = &functions->places[index];
     return place->module == key->module && place->symbol_address == key->symbol_address &&
            function->is_symbol == key->is_symbol && is_equal(function->system_name, key->system_name) &&
-           is_equal(function->file, key->file) && (!key->name || is_equal(function->name, key->name));
+           is_equal(function->file, key->file) && (!key->name || is_equal(function->name, key->name)) &&
+           (!key->is_script || function->start_line == key->start_line); /* a file has many <lambda> */
 }
 
 static bool grow_slots(struct name_functions *functions)
@@ -85,7 +86,8 @@ static const char *name_for_people(struct name_functions *functions, const struc
 
 static uint32_t add_function(struct name_functions *functions, const struct function_key *key)
 {
-    struct symbol_function function = {.start_line = key->start_line, .is_symbol = key->is_symbol};
+    struct symbol_function function = {
+        .start_line = key->start_line, .is_symbol = key->is_symbol, .is_script = key->is_script};
     function.system_name = copy_string(functions, key->system_name);
     function.file = copy_string(functions, key->file);
     function.name = name_for_people(functions, key, function.system_name);

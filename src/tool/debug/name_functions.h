@@ -20,7 +20,7 @@ struct function_key {
     uint64_t symbol_address; /* of a plain symbol in its module, else 0 */
     arena_ref module;        /* 0 where the strings say everything */
     uint32_t start_line;     /* 0 if not known */
-    bool is_symbol;
+    bool is_symbol, is_script;
 };
 
 /* The part of a key that struct symbol_function lacks. */

@@ -140,7 +140,8 @@ static void add_script(struct names_run *naming, const struct location *location
                                      .name = script.function,
                                      .file = *script.file ? script.file : NULL,
                                      .start_line = script.first_line,
-                                     .is_symbol = true};
+                                     .is_symbol = true,
+                                     .is_script = *script.file != '\0'};
     add_frame(naming, &key, script.line);
 }
 

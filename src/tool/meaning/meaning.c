@@ -13,25 +13,17 @@ struct meaning_of_function {
 
 /* ---- functions and locations ---- */
 
-/* The file of a script's function, which is in no module and no region; NULL for other code. */
-static const char *script_of(const struct profile *profile, const struct location *location)
-{
-    const struct symbols *symbols = profile->symbols;
-    if (location->pseudo || location->module || symbols->region_of[location->index])
-        return NULL;
-    return symbols->functions[symbols_function_of(symbols, location->index)].file;
-}
-
 /* Compiled code with names is the user's. Without names nobody can tell. */
 static enum code_owner owner_of(const struct profile *profile, const struct location *location)
 {
     const struct symbols *symbols = profile->symbols;
     uint32_t region = symbols->region_of[location->index];
-    const char *script = script_of(profile, location);
     if (location->pseudo)
         return OWNER_RUNTIME;
-    if (script)
-        return code_owner_of_script(script);
+    const struct symbol_function *function =
+        &symbols->functions[symbols_function_of(symbols, location->index)];
+    if (function->is_script)
+        return code_owner_of_script(function->file);
     if (region)
         return symbols->regions[region - 1].has_names ? OWNER_USER : OWNER_LIBRARY;
     const struct module *module = location->module ? arena_at(profile->arena, location->module) : NULL;
@@ -49,7 +41,8 @@ static void know_functions(const struct meaning_names *names)
         names->functions[i].machine = wait_machine_of(name, &kind) ? 1 + kind : 0;
         if (idle_setting_has(&idle, name))
             names->functions[i].machine = 1 + WAIT_IDLE;
-        names->functions[i].is_of_language = code_owner_is_of_language(name);
+        names->functions[i].is_of_language =
+            !symbols->functions[i].is_script && code_owner_is_of_language(name);
     }
 }
 
@@ -59,9 +52,6 @@ static void know_locations(const struct meaning_names *names)
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
         names->owners[location->index] = (uint8_t)owner_of(names->profile, location);
-        if (script_of(names->profile, location)) /* its name is no name of C or Go */
-            names->functions[symbols_function_of(names->profile->symbols, location->index)].is_of_language =
-                false;
     }
 }
 

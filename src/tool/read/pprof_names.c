@@ -166,6 +166,8 @@ static void add_frames(struct building *building, const struct pprof_location *f
     uint32_t used = symbols->first_frame[symbols->location_count];
     for (uint32_t i = 0; i < from->line_count; i++) {
         const struct pprof_line *line = &building->file->lines[from->first_line + i];
+        struct symbol_function *function = &symbols->functions[line->function];
+        function->is_script |= !building->is_foreign && !from->mapping && function->file;
         symbols->frames[used++] = (struct symbol_frame){line->function, line->line};
     }
     symbols->first_frame[++symbols->location_count] = used;

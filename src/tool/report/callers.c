@@ -1,4 +1,5 @@
 #include "callers.h"
+#include "report_title.h"
 #include "short_name.h"
 #include "tool/io/text.h"
 
@@ -114,8 +115,10 @@ static bool name_functions(struct finding_callers *finding, const char *wanted)
     const struct symbols *symbols = finding->profile->symbols;
     string_table_intern(&finding->callers->names, "");
     for (uint32_t i = 0; i < symbols->function_count; i++) {
+        char title[REPORT_TITLE_BYTES];
         const char *name = symbols->functions[i].name;
-        finding->is_wanted[i] = callers_matches(name, wanted);
+        finding->is_wanted[i] = callers_matches(name, wanted) ||
+                                callers_matches(report_title(&symbols->functions[i], true, title), wanted);
         finding->callers->is_known |= finding->is_wanted[i];
         finding->row_of[i] = string_table_intern(&finding->callers->names, name);
     }

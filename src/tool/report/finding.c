@@ -1,4 +1,5 @@
 #include "finding.h"
+#include "report_title.h"
 #include "tool/meaning/code_owner.h"
 
 #include <errno.h>
@@ -21,10 +22,15 @@ static const struct location *location_of(const struct looking *looking, arena_r
     return tree_location_at(tree, tree_node(tree, node)->location);
 }
 
-static const char *function_name(const struct looking *looking, uint32_t frame)
+static const struct symbol_function *function_at(const struct looking *looking, uint32_t frame)
 {
     const struct symbols *symbols = looking->profile->symbols;
-    return symbols->functions[symbols->frames[frame].function].name;
+    return &symbols->functions[symbols->frames[frame].function];
+}
+
+static const char *function_name(const struct looking *looking, uint32_t frame)
+{
+    return function_at(looking, frame)->name;
 }
 
 /* The function that the user's function at `frame` calls on the way to a node; -1 for none with a name. */
@@ -47,11 +53,12 @@ static int64_t callee_of(const struct looking *looking, arena_ref node, uint32_t
 
 static void look_at_node(struct looking *looking, arena_ref node)
 {
+    char title[REPORT_TITLE_BYTES];
     const uint32_t frame = looking->meaning->nodes[tree_node_index(node)].frame;
     const struct values shown = meaning_shown(looking->meaning, looking->profile->tree, node);
     const uint64_t wall_ns = tree_wall_ns(&shown);
     if (!frame || wall_ns == 0 || location_of(looking, node)->pseudo ||
-        strcmp(function_name(looking, frame - 1), looking->finding->row->name) != 0)
+        strcmp(report_title(function_at(looking, frame - 1), true, title), looking->finding->row->name) != 0)
         return;
     looking->in_frame[frame - 1] += wall_ns;
     const int64_t callee = callee_of(looking, node, frame - 1);

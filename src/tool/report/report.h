@@ -48,6 +48,7 @@ struct report_request {
     const regex_t *ignore;                /* only stacks without one like this */
     const char *focus_text, *ignore_text; /* what they were made of, for messages */
     bool shows_idle;                      /* else what is waited for work is left out, and only added up */
+    bool has_no_lines;                    /* rows are not named by where a script's function begins */
     bool keeps_stacks;                    /* the report has them */
 };
 

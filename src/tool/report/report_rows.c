@@ -1,4 +1,5 @@
 #include "report_rows.h"
+#include "report_title.h"
 #include "base/name_pattern.h"
 
 #include <fnmatch.h>
@@ -22,12 +23,13 @@ static bool location_matches(const struct report_rows *rows, const struct locati
 {
     const struct symbols *symbols = rows->profile->symbols;
     uint32_t count;
+    char title[REPORT_TITLE_BYTES];
     const struct symbol_frame *frames = symbols_frames(symbols, location->index, &count);
     if (!expression)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const struct symbol_function *function = &symbols->functions[frames[i].function];
-        if (matches(expression, function->name) || matches(expression, function->file))
+        if (matches(expression, report_title(function, true, title)) || matches(expression, function->file))
             return true;
     }
     return matches(expression, path_of(rows, location));
@@ -51,7 +53,7 @@ static const char *row_name(const struct report_rows *rows, const struct symbol_
     case REPORT_BY_MODULE:
         return path;
     default:
-        return function->name;
+        return report_title(function, !rows->request->has_no_lines, buffer);
     }
 }
 

@@ -135,11 +135,23 @@ static bool write_python(const char *name, char ret[SHORT_NAME_BYTES])
     return true;
 }
 
+/* Titles of a script's functions (report_title.h): a blank, and a file, mostly with a line. */
+static bool has_place(const char *name)
+{
+    const char *colon = strrchr(name, ':'), *dot = strrchr(name, '.');
+    const bool has_line = colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
+    return strchr(name, ' ') && (has_line || (dot && strcmp(dot, ".py") == 0));
+}
+
 const char *short_name(const char *name, int columns, char ret[SHORT_NAME_BYTES])
 {
     if (write_javascript(name, ret) || write_python(name, ret))
         return ret;
     snprintf(ret, SHORT_NAME_BYTES, "%s", name);
+    if (has_place(name)) {
+        remove_word(ret, ".<locals>");
+        return ret;
+    }
     if (columns < 0 || *name == '[' || text_width(ret) <= columns)
         return ret;
     remove_brackets(ret, '(', true);

@@ -6,6 +6,7 @@
  *     std::map<int, Row>::find(int const&)           map<>::find
  *     JS:*handle /srv/app/server.js:2:21             handle server.js:2
  *     py::fetch.<locals>.get:/srv/app/shop.py        fetch.get shop.py
+ *     fetch.<locals>.get shop.py:21                  fetch.get shop.py:21
  *
  * Called from: reports. Names as demanglers of C++, Rust and Go write them.
  */
