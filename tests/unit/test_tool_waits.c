@@ -33,6 +33,17 @@ struct fixture {
 
 /* ---- what is made ---- */
 
+/* "FILE:NAME" is a function of a script. */
+static arena_ref script_of(struct fixture *fixture, const char *name, const char *colon)
+{
+    static char files[LOCATIONS_MAX][64];
+    char *file = files[fixture->location_count];
+    snprintf(file, sizeof files[0], "%.*s", (int)(colon - name), name);
+    const struct symbol_frame frame = {fake_profile_function(&fixture->fake, colon + 1, file, 1), 1};
+    fixture->fake.symbols.functions[frame.function].is_script = true;
+    return fake_profile_location(&fixture->fake, 0, &frame, 1);
+}
+
 /* "/NAME" is a function of the program, any other one of the C library. */
 static arena_ref location_of(struct fixture *fixture, const char *name)
 {
@@ -40,21 +51,24 @@ static arena_ref location_of(struct fixture *fixture, const char *name)
         if (strcmp(fixture->locations[i].name, name) == 0)
             return fixture->locations[i].ref;
     }
-    arena_ref ref = fake_profile_plain(&fixture->fake, *name == APP ? fixture->app : fixture->libc,
-                                       name + (*name == APP));
+    const char *colon = strstr(name, ".py:");
+    arena_ref ref = colon ? script_of(fixture, name, colon + 3)
+                          : fake_profile_plain(&fixture->fake, *name == APP ? fixture->app : fixture->libc,
+                                               name + (*name == APP));
     fixture->locations[fixture->location_count].name = name;
     fixture->locations[fixture->location_count++].ref = ref;
     return ref;
 }
 
-/* Functions, outermost first. */
-static void weigh(struct fixture *fixture, arena_ref root, const char *const *names, uint64_t samples,
-                  uint64_t cpu_ms, uint64_t waited_ms)
+/* Functions, outermost first. Returns the node. */
+static arena_ref weigh(struct fixture *fixture, arena_ref root, const char *const *names, uint64_t samples,
+                       uint64_t cpu_ms, uint64_t waited_ms)
 {
     arena_ref node = root;
     for (; *names; names++)
         node = fake_profile_node(&fixture->fake, node, location_of(fixture, *names));
     fake_profile_weigh(&fixture->fake, node, samples, cpu_ms * MS, waited_ms * MS);
+    return node;
 }
 
 #define STACK(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -252,6 +266,44 @@ static void one_node_is_told_as_all_are(void **state)
     meaning_deinit(&meaning);
 }
 
+/* CPython makes all waits of locks, which its own library tells apart. */
+static void what_python_waits_for(void **state)
+{
+#define LIBRARY "/usr/lib/python3.11/"
+#define LOCK    "PyThread_acquire_lock_timed", "sem_wait"
+    const struct {
+        const char *const *stack;
+        enum wait_kind kind;
+    } cases[] = {
+        {STACK("shop.py:<module>", "shop.py:count", LOCK), WAIT_LOCK},
+        {STACK("shop.py:<module>", "shop.py:a", "shop.py:b", LIBRARY "threading.py:Condition.wait", LOCK),
+         WAIT_CONDITION},
+        {STACK("shop.py:work", LIBRARY "queue.py:Queue.get", LIBRARY "threading.py:Condition.wait", LOCK),
+         WAIT_IDLE},
+        {STACK("shop.py:<module>", LIBRARY "threading.py:Thread.join", LOCK), WAIT_CHILD},
+        {STACK("shop.py:<module>", LIBRARY "threading.py:Thread.join", "take_gil", "pthread_cond_wait"),
+         WAIT_LOCK},
+        {STACK(LIBRARY "concurrent/futures/thread.py:_worker", LOCK), WAIT_IDLE},
+        {STACK(LIBRARY "concurrent/futures/thread.py:_worker", "shop.py:count", LOCK), WAIT_LOCK},
+        {STACK("shop.py:<module>", "shop.py:take_gil", "recv"), WAIT_SOCKET},
+    };
+    struct fixture *fixture = *state;
+    struct meaning_names names;
+    struct meaning meaning;
+    arena_ref nodes[sizeof cases / sizeof *cases];
+    arena_ref root = fake_profile_thread(&fixture->fake, 1, "python");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        nodes[i] = weigh(fixture, root, cases[i].stack, 1, 0, 1);
+    assert_int_equal(meaning_init(&meaning, &fixture->fake.profile), 0);
+    assert_int_equal(meaning_names_init(&names, &fixture->fake.profile), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(meaning.nodes[tree_node_index(nodes[i])].wait, cases[i].kind);
+        assert_int_equal(meaning_wait_at(&names, &fixture->fake.tree, nodes[i]), cases[i].kind);
+    }
+    meaning_names_deinit(&names);
+    meaning_deinit(&meaning);
+}
+
 /* ---- folded stacks ---- */
 
 static void folded_stacks_end_in_what_is_waited_for(void **state)
@@ -281,6 +333,7 @@ int main(void)
         TEST(threads_of_one_name_wait_for_the_same),
         TEST(waits_for_a_cpu_are_not_labelled),
         TEST(one_node_is_told_as_all_are),
+        TEST(what_python_waits_for),
         TEST(folded_stacks_end_in_what_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a machine: functions of scripts that it calls wait for other things. */
+#define MACHINE_OWN 0x80
+/* Of a machine: none around it says more. */
+#define MACHINE_LAST 0x40
+
 struct meaning_of_function {
-    uint8_t machine; /* 1 + enum wait_kind; 0 for none */
+    uint8_t machine; /* 1 + enum wait_kind, and these; 0 for none */
     bool is_of_language;
 };
 
@@ -30,6 +35,17 @@ static enum code_owner owner_of(const struct profile *profile, const struct loca
     return code_owner_of_file(profile_code_path(profile, location), module && module->is_main);
 }
 
+static uint8_t machine_of(const struct symbol_function *function)
+{
+    enum wait_kind kind;
+    bool is_own = false;
+    bool is_machine = function->is_script
+                          ? wait_machine_of_script(function->file, function->name, &kind, &is_own)
+                          : wait_machine_of(function->name, &kind);
+    bool is_last = !function->is_script && wait_machine_is_gil(function->name);
+    return is_machine ? (uint8_t)((1 + kind) | (is_own ? MACHINE_OWN : 0) | (is_last ? MACHINE_LAST : 0)) : 0;
+}
+
 static void know_functions(const struct meaning_names *names)
 {
     const struct symbols *symbols = names->profile->symbols;
@@ -37,8 +53,7 @@ static void know_functions(const struct meaning_names *names)
     idle_setting_read(&idle);
     for (uint32_t i = 0; i < symbols->function_count; i++) {
         const char *name = symbols->functions[i].name;
-        enum wait_kind kind;
-        names->functions[i].machine = wait_machine_of(name, &kind) ? 1 + kind : 0;
+        names->functions[i].machine = machine_of(&symbols->functions[i]);
         if (idle_setting_has(&idle, name))
             names->functions[i].machine = 1 + WAIT_IDLE;
         names->functions[i].is_of_language =
@@ -101,7 +116,8 @@ static enum wait_kind wait_of_pseudo(const struct location *location)
 static enum wait_kind wait_of(const struct meaning_names *names, const struct tree *tree, arena_ref node,
                               uint8_t machine, uint32_t depth)
 {
-    enum wait_kind kind = machine ? (enum wait_kind)(machine - 1) : guess_wait(names->profile, tree, node);
+    enum wait_kind kind = machine ? (enum wait_kind)((machine & ~(MACHINE_OWN | MACHINE_LAST)) - 1)
+                                  : guess_wait(names->profile, tree, node);
     return wait_kind_is_for_work(kind, depth <= MEANING_IDLE_DEPTH) ? WAIT_IDLE : kind;
 }
 
@@ -110,6 +126,7 @@ enum wait_kind meaning_wait_at(const struct meaning_names *names, const struct t
     const struct symbols *symbols = names->profile->symbols;
     uint8_t machine = 0;
     uint32_t depth = 0;
+    bool has_script = false;
     if (!tree_node(tree, node)->parent)
         return WAIT_UNSEEN;
     const struct location *innermost =
@@ -122,9 +139,11 @@ enum wait_kind meaning_wait_at(const struct meaning_names *names, const struct t
         const struct symbol_frame *frames = symbols_frames(symbols, location, &count);
         for (uint32_t i = 0; i < count; i++) {
             const struct meaning_of_function *known = &names->functions[frames[i].function];
-            machine = known->machine ? known->machine : machine;
+            const bool is_machine = known->machine && !(has_script && known->machine & MACHINE_OWN);
+            machine = is_machine && !(machine & MACHINE_LAST) ? known->machine : machine;
             depth += !known->is_of_language && names->owners[location] == OWNER_USER;
-            depth = known->machine ? 0 : depth;
+            depth = is_machine ? 0 : depth;
+            has_script |= symbols->functions[frames[i].function].is_script;
         }
     }
     return wait_of(names, tree, node, machine, depth);
@@ -142,14 +161,19 @@ struct making {
 static void enter_frame(const struct making *making, struct meaning_of_node *node, uint32_t frame,
                         enum code_owner owner)
 {
-    const struct meaning_of_function *known =
-        &making->names->functions[making->names->profile->symbols->frames[frame].function];
+    const struct symbols *symbols = making->names->profile->symbols;
+    const uint32_t function = symbols->frames[frame].function;
+    const struct meaning_of_function *known = &making->names->functions[function];
+    if (node->machine & MACHINE_OWN && symbols->functions[function].is_script)
+        node->machine = 0;
     if (known->machine && !node->machine) {
         node->machine = known->machine;
         if (!node->frame || node->owner == OWNER_RUNTIME) /* nobody around it says more */
             *node = (struct meaning_of_node){
                 .frame = 1 + frame, .owner = OWNER_LIBRARY, .depth = node->depth, .machine = node->machine};
     }
+    if (known->machine & MACHINE_LAST)
+        node->machine = known->machine;
     if (node->machine)
         return;
     if (known->is_of_language)

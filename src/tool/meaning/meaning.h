@@ -41,7 +41,7 @@ struct meaning_of_node {
     uint8_t wait;    /* enum wait_kind: of the time that is waited at the node itself */
     uint8_t owner;   /* enum code_owner of that function */
     uint8_t depth;   /* functions of the user's around it, itself included; at most 255 */
-    uint8_t machine; /* 1 + enum wait_kind inside a machine; else 0 */
+    uint8_t machine; /* as of a function inside a machine (meaning.c); else 0 */
 };
 
 struct meaning {

@@ -297,6 +297,37 @@ bool wait_machine_of(const char *function, enum wait_kind *ret)
     return false;
 }
 
+bool wait_machine_is_gil(const char *function)
+{
+    return name_match("take_gil*", function) || strcmp(function, "PyEval_RestoreThread") == 0;
+}
+
+/* CPython's own library. Before 3.11 names are without their class. */
+static const struct wait_script {
+    const char *file, *function;
+    enum wait_kind kind;
+    bool is_own;
+} scripts[] = {
+    {"*/threading.py", "Condition.wait", WAIT_CONDITION, false},
+    {"*/threading.py", "wait", WAIT_CONDITION, false},
+    {"*/threading.py", "Thread.join", WAIT_CHILD, false},
+    {"*/threading.py", "join", WAIT_CHILD, false},
+    {"*/threading.py", "_shutdown", WAIT_CHILD, false},
+    {"*/concurrent/futures/thread.py", "_worker", WAIT_IDLE, true},
+};
+
+bool wait_machine_of_script(const char *file, const char *function, enum wait_kind *ret, bool *ret_is_own)
+{
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        if (strcmp(scripts[i].function, function) != 0 || !name_match(scripts[i].file, file))
+            continue;
+        *ret = scripts[i].kind;
+        *ret_is_own = scripts[i].is_own;
+        return true;
+    }
+    return false;
+}
+
 bool wait_kind_is_for_work(enum wait_kind kind, bool is_outermost)
 {
     if (kind == WAIT_EVENTS || kind == WAIT_SIGNAL)

@@ -47,6 +47,15 @@ bool wait_guess_add(struct wait_guess *guess, const char *function);
  */
 bool wait_machine_of(const char *function, enum wait_kind *ret);
 
+/* Whether a machine is the interpreter's lock. Who waits for that has got what is waited for around it. */
+bool wait_machine_is_gil(const char *function);
+
+/*
+ * The same for a function of a script, by its file. *ret_is_own: what it waits for itself; a function of a
+ * script that it calls may wait for anything.
+ */
+bool wait_machine_of_script(const char *file, const char *function, enum wait_kind *ret, bool *ret_is_own);
+
 /* Whether a wait of this kind is for work. is_outermost: the thread does little but wait there. */
 bool wait_kind_is_for_work(enum wait_kind kind, bool is_outermost);
 
