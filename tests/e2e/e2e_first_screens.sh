@@ -114,6 +114,93 @@ WALLPROF_HZ=2000 WALLPROF_OVERHEAD=off record half-named-node node --perf-basic-
 screen half-named-node | grep -a -A 1 '^Some of the code that node compiled' | grep -a -e '--interpreted-frames-native-stack too' >/dev/null ||
     complain 'node: its other flag is not named'
 
+# ---- Python: a server of threads that asks another server, and waits for it ----
+
+cat >shop.py <<'END'
+import json
+import socket
+
+import flask
+
+app = flask.Flask(__name__)
+
+
+def fetch_recommendations(sku):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect("recommend.sock")
+        connection.sendall(b"%d\n" % sku)
+        return json.loads(connection.makefile().readline())
+
+
+@app.route("/product/<int:sku>")
+def product(sku):
+    return {"name": f"product {sku}", "also": fetch_recommendations(sku)}
+END
+
+# The other server, in the same program as four clients.
+cat >clients.py <<'END'
+import http.client, os, socket, socketserver, sys, threading, time
+
+
+class Recommend(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.rfile.readline()
+        time.sleep(0.05)
+        self.wfile.write(b"[1, 2, 3]\n")
+
+
+class Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+
+class Connection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect("shop.sock")
+
+
+def ask():
+    connection = Connection("localhost")
+    connection.request("GET", "/product/7")
+    return connection.getresponse().status
+
+
+def client():
+    failures.extend(status for status in (ask() for _ in range(80)) if status != 200)
+
+
+failures = []
+threading.Thread(target=Server("recommend.sock", Recommend).serve_forever, daemon=True).start()
+clients = [threading.Thread(target=client) for _ in range(4)]
+for each in clients:
+    each.start()
+for each in clients:
+    each.join()
+sys.exit(bool(failures))
+END
+
+record_gunicorn() {
+    WALLPROF_OVERHEAD=off "$wallprof" run --merge -o "$TMP/gunicorn.pb.gz" -- gunicorn -b "unix:shop.sock" --threads 4 shop:app \
+        >"$TMP/gunicorn.out" 2>&1 &
+    local server=$!
+    until [ -S shop.sock ]; do
+        kill -0 "$server" || fail "gunicorn has ended: $(tail -3 "$TMP/gunicorn.out")"
+        sleep 0.1
+    done
+    "$PYTHON" clients.py || complain "gunicorn: $(tail -3 "$TMP/gunicorn.out")"
+    kill "$server"
+    wait "$server"
+}
+if ! type -P gunicorn >/dev/null || ! "$(sed -n '1s/^#! *//p' "$(type -P gunicorn)")" -c 'import flask' 2>/dev/null; then
+    leave_out gunicorn 'gunicorn and flask are not installed'
+else
+    record_gunicorn
+    expect gunicorn 'fetch_recommendations shop.py:9' 'waiting for the network' network fetch_recommendations
+    "$wallprof" explain "$TMP/gunicorn.pb.gz" | grep -a 'fetch_recommendations shop.py:9 (shop.py:13)' >/dev/null ||
+        complain 'gunicorn: the line that waits is not explained'
+fi
+
 # ---- Java: a monitor that is held during a call. (Below C2's stub for that the caller's frame is not found.) ----
 
 cat >Service.java <<'END'
