@@ -9,9 +9,8 @@ static bool read_block(const struct sig_interp_memory *memory, void *to, uint64_
 {
     struct fake_python *python = (struct fake_python *)(uintptr_t)memory;
     const uint64_t low = (uintptr_t)python->words, high = low + sizeof python->words;
-    (void)is_held;
     python->reads++;
-    if (from < low || from > high || bytes > high - from)
+    if ((is_held && python->refuses_held) || from < low || from > high || bytes > high - from)
         return false;
     memcpy(to, (const char *)python->words + (from - low), bytes);
     return true;

@@ -27,6 +27,7 @@ struct fake_python {
     uint32_t used; /* words */
     uint64_t state, frame;
     uint32_t reads;
+    bool refuses_held; /* what only the thread can give back is not read */
 };
 
 /* version: as Py_Version says it, of 3.8 to 3.12. */

@@ -188,6 +188,29 @@ static void code_of_another_number_has_another_check(void **state)
     assert_true(before != 0 && before != stack.frames[0].check);
 }
 
+/* Its chunk may go away while it is read, and the innermost frame may give its code back. */
+static void only_code_of_outer_frames_is_held(void **state)
+{
+    static const uint32_t versions[] = {VERSION_3_11, VERSION_3_12};
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        fake_python_init(&python, versions[i]);
+        const struct sig_python_layout *layout = &python.layout.frames;
+        const uint64_t outer = code_named("outer"), inner = code_named("inner");
+        const uint64_t low = fake_python_call(&python, outer, 0, true);
+        const uint64_t top = fake_python_call(&python, inner, 0, false) + layout->frame.bytes;
+        *fake_python_at(&python, python.state + layout->state.chunk) = low;
+        *fake_python_at(&python, python.state + layout->state.chunk_top) = top;
+        python.refuses_held = true;
+        assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+        assert_int_equal(stack.count, 1);
+        assert_int_equal(stack.frames[0].code, inner);
+        assert_int_equal(stack.end, SIG_INTERP_CUT);
+        python.refuses_held = false;
+        assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+        assert_int_equal(stack.count, 2);
+    }
+}
+
 static void frames_that_do_not_fit_are_cut(void **state)
 {
     for (int i = 0; i < 10; i++)
@@ -214,6 +237,7 @@ int main(void)
         cmocka_unit_test_setup(an_instruction_outside_has_not_begun, setup),
         cmocka_unit_test_setup(other_code_has_another_check, setup),
         cmocka_unit_test_setup(code_of_another_number_has_another_check, setup),
+        cmocka_unit_test_setup(only_code_of_outer_frames_is_held, setup),
         cmocka_unit_test_setup(frames_that_do_not_fit_are_cut, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

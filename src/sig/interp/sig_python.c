@@ -27,18 +27,19 @@ static bool is_inside(uint64_t low, uint64_t high, uint64_t address, uint64_t by
     return address >= low && address < high && bytes <= high - address;
 }
 
-/* The thread's chunk is not held: when Python ends, it gives back those of threads that still run in C. Nor
- * are frames of generators: a pointer to one may be old. Frame objects are linked when they are whole. */
+/* The thread's chunk is not held: when Python ends, it gives back those of threads that still run in C, and
+ * 3.8 their innermost frame. Nor are frames of generators: a pointer to one may be old. */
 static bool is_held(const struct walk *walk, uint64_t address, uint64_t bytes)
 {
-    return walk->layout->frame.is_object || is_inside(walk->stack_low, walk->stack_high, address, bytes);
+    return (walk->layout->frame.is_object && walk->stack->count > 0) ||
+           is_inside(walk->stack_low, walk->stack_high, address, bytes);
 }
 
 /* Whether the frame holds its code. The innermost one may just be giving it back, or be made of old words. */
 static bool holds_code(const struct walk *walk, uint64_t frame, uint64_t bytes)
 {
-    return is_held(walk, frame, bytes) ||
-           (walk->stack->count > 0 && is_inside(walk->chunk_low, walk->chunk_high, frame, bytes));
+    return walk->stack->count > 0 &&
+           (is_held(walk, frame, bytes) || is_inside(walk->chunk_low, walk->chunk_high, frame, bytes));
 }
 
 static bool read_memory(const struct walk *walk, void *to, uint64_t from, size_t bytes, bool is_held_there)
