@@ -75,6 +75,19 @@ def columns_of(data):
         yield columns if has_delay else [*columns, [0] * tree["nodes"]]
         for _ in range(4 if tree.get("has_changes") else 0):
             column(numbers, tree["nodes"])
+        skip_times(numbers, tree, 3 if has_delay else 2)
+
+
+def skip_times(numbers, tree, kinds):
+    """When the time of the nodes was spent: src/tool/formats/html_times.h"""
+    if "times" not in tree:
+        return
+    counts = column(numbers, tree["nodes"])
+    if sum(counts) != tree["times"]:
+        fail(f"the nodes of {tree.get('name')} have {sum(counts)} times, not {tree['times']}")
+    column(numbers, tree["times"])
+    for _ in range(kinds):
+        column(numbers, tree["times"] - sum(count > 0 for count in counts))
 
 
 def varints(data):
