@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 16 };
+enum { WORDS_MAX = 24 };
 
 static char directory[] = "/tmp/test_tool_run.XXXXXX";
 static struct run_options options;
@@ -33,8 +33,10 @@ static int read_words(const char *line)
     int count = 1;
     words[0] = "wallprof-run";
     strcpy(text, line);
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        assert_true(count + 1 < WORDS_MAX);
         words[count++] = strcmp(word, "''") == 0 ? "" : word;
+    }
     words[count] = NULL;
     refusal.status = 0;
     while (options.variable_count > 0)
