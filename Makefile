@@ -114,7 +114,7 @@ Q   := $(if $(V),,@)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help deps check check-all coverage gate-rates unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
+.PHONY: all help deps check check-all coverage gate-rates unit unit-tsan race oracle oracle-static unit-programs golden e2e e2e-quick e2e-rest e2e-aarch64 e2e-long soak strict sanitizers fuzz lint options pictures format demo bench bench-unwind bench-viewers servers torture continuous family-build transparency zoo install uninstall dist deb clean targets aarch64
 
 all: $(LIB) $(TOOL)
 
@@ -126,6 +126,7 @@ help:
 	@echo 'make soak RUNS=20 LOAD=stress|hog|none   run the tests of check so often beside a load, and print a table'
 	@echo 'make bench    print the table of costs (takes some minutes)'
 	@echo 'make bench-unwind   of it what a walk costs in the handler, beside libunwind and others'
+	@echo 'make bench-viewers  the page beside speedscope, pprof and async-profiler, in Chromium (PPROF, JFR_CONVERTER: theirs; 20 minutes)'
 	@echo 'make oracle   compare the unwinding with libunwind, on large programs (5 minutes)'
 	@echo 'make coverage RUNS=1000 REAL_RUNS=200   how often error bars hold the truth (30 minutes)'
 	@echo 'make gate-rates   how often wallprof diff --gate is wrong (2 minutes)'
@@ -403,6 +404,10 @@ bench:
 # Of these only what a walk costs in the handler, and whether it comes to an end (4 minutes).
 bench-unwind: $(LIB) $(UNWIND_PROGRAMS)
 	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/run unwind hang
+
+# Wants chromium, node, and java for async-profiler's page, whose converter is what JFR_CONVERTER names.
+bench-viewers: $(LIB) $(TOOL) $(BUILD)/tests/judges/html_pages build/pprof
+	@WALLPROF_BUILD=$(abspath $(BUILD)) tests/bench/viewers
 
 # How often error bars hold the truth: RUNS simulated runs of each program, REAL_RUNS real ones (docs/accuracy.md).
 coverage: $(LIB) $(TOOL) $(BUILD)/tests/coverage/simulated $(BUILD)/tests/targets/target_shares
