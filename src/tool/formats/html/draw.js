@@ -4,6 +4,7 @@ const tree = byId('tree');
 const scroller = byId('scroll');
 let elements = new Map(); /* those that are drawn, by their nodes */
 const nodes = new WeakMap(); /* and the other way round */
+const painted = new WeakMap(); /* how they look: what is set again costs the browser as much as what is new */
 
 /* An icicle has callers on top, a flame has them below. 1: the frames of a side are below its root. */
 const signOf = (side) => state.look === 'icicle' ? side.sign : -side.sign;
@@ -123,15 +124,31 @@ function paint(element, node, graphPx) {
   const left = isAbove ? 0 : (node.x0 - top.x0) / (top.x1 - top.x0);
   const width = isAbove ? 1 : (node.x1 - node.x0) / (top.x1 - top.x0);
   const isNarrow = width * graphPx < NARROWEST_TEXT_PX;
-  element.className = classOf(node);
-  element.style.cssText = `left:${100 * left}%;width:${100 * width}%;top:${rowOf(node) * ROW_PX}px;${colourOf(node, isNarrow)}`;
-  element.textContent = isNarrow ? '' : node.frame.name;
-  element.tabIndex = node === current ? 0 : -1;
-  element.setAttribute('aria-label', describe(node));
+  const looks = {
+    name: classOf(node),
+    style: `left:${100 * left}%;width:${100 * width}%;top:${rowOf(node) * ROW_PX}px;${colourOf(node, isNarrow)}`,
+    text: isNarrow ? '' : node.frame.name,
+    label: describe(node),
+    isCurrent: node === current,
+    isZoomed: node === zoomed,
+  };
+  const before = painted.get(element);
+  if (before && Object.entries(looks).every(([key, value]) => before[key] === value))
+    return;
+  painted.set(element, looks);
+  setLooks(element, node, looks);
+}
+
+function setLooks(element, node, looks) {
+  element.className = looks.name;
+  element.style.cssText = looks.style;
+  element.textContent = looks.text;
+  element.tabIndex = looks.isCurrent ? 0 : -1;
+  element.setAttribute('aria-label', looks.label);
   element.setAttribute('aria-level', node.depth + 1);
   element.setAttribute('aria-posinset', node.place + 1);
   element.setAttribute('aria-setsize', node.siblings.length);
-  element.setAttribute('aria-selected', node === zoomed);
+  element.setAttribute('aria-selected', looks.isZoomed);
 }
 
 function makeElement(node) {
@@ -165,9 +182,9 @@ function draw() {
 /* What a search changes. */
 function drawMatches() {
   for (const [node, element] of elements) {
-    const name = classOf(node);
-    if (element.className !== name)
-      element.className = name;
+    const name = classOf(node), looks = painted.get(element);
+    if (looks.name !== name)
+      element.className = looks.name = name;
   }
 }
 
