@@ -265,12 +265,15 @@ static void note_exec(struct session *session, uint64_t now_ns)
         timeline_event(session->sampler.timeline, &event);
 }
 
-/* Before the first tick: a process of a run leaves its store at an exec, so one is begun. */
-static bool leaves_first_store(struct session *session, uint64_t now_ns)
+/* A process of a run leaves its store at an exec. Before the first tick one is begun for that. If the sampler
+ * has begun one since the thread that executes has looked, that is left. */
+static bool can_leave_store(struct session *session, uint64_t now_ns)
 {
     const struct mapped_store *store = &session->sampler.mapped_store;
-    if (!session->config->store_is_run || store->header)
+    if (!session->config->store_is_run)
         return false;
+    if (store->header)
+        return session_leave_store_at_exec(session, now_ns);
     session_keep(session, now_ns);
     if (!mapped_store_is_kept(store) || !session->store.is_joined)
         return false;
@@ -285,7 +288,7 @@ void session_write_so_far(struct session *session)
         return;
     if (!sig_load_relaxed(&session->recording.is_stopped))
         sampler_settle(&session->sampler, begin_ns);
-    if (leaves_first_store(session, begin_ns))
+    if (can_leave_store(session, begin_ns))
         return;
     note_exec(session, begin_ns);
     session_write_on_the_way(session, begin_ns, write_before_exec);
