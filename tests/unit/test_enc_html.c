@@ -4,10 +4,9 @@
 #include "encode/version.h"
 #include "lib/fake_files.h"
 #include "lib/fake_profile.h"
-#include "lib/narrow_memory.h"
+#include "lib/narrow_page.h"
 #include "lib/page_numbers.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,20 +344,9 @@ static void a_comparison_has_both_profiles(void **state)
 static void without_memory_there_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
-    int error, refused = 0;
     fixture->fake.profile.labels = LABELS_NAME;
     weigh_many_functions(&fixture->fake);
-    for (uint64_t bytes = 0; bytes < 4 << 20; bytes += 32 << 10) {
-        struct sink *sink = sink_create(fixture->directory.fd, "page.html", SINK_PLAIN, &error);
-        assert_non_null(sink);
-        struct rlimit before = narrow_memory_begin(bytes);
-        int status = enc_html_write(&fixture->fake.profile, sink);
-        narrow_memory_end(before);
-        assert_int_equal(sink_commit(sink), 0);
-        assert_true(status == 0 || status == -ENOMEM);
-        refused += status < 0;
-    }
-    assert_in_range(refused, 3, 100);
+    narrow_page_assert(&fixture->fake.profile, fixture->directory.fd);
 }
 
 int main(void)

@@ -3,10 +3,9 @@
 
 #include "lib/fake_files.h"
 #include "lib/fake_profile.h"
-#include "lib/narrow_memory.h"
+#include "lib/narrow_page.h"
 #include "lib/page_numbers.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,7 +259,6 @@ static void without_memory_there_is_an_error(void **state)
     skip(); /* what malloc gets there, and asks for itself, is not what is measured */
 #endif
     struct fixture *fixture = *state;
-    int error, refused = 0;
     uint32_t thread = add_thread(fixture, "app", 100, UINT64_C(240) * MICROSECOND_NS);
     char name[16];
     for (int i = 0; i < 3000; i++) {
@@ -269,17 +267,7 @@ static void without_memory_there_is_an_error(void **state)
         fake_profile_weigh(&fixture->fake, fake_profile_node(&fixture->fake, fixture->work, at), 1, 1000, 0);
     }
     see(fixture, thread, fixture->work, TIMELINE_RUNNING, 100000, 100000);
-    for (uint64_t bytes = 0; bytes < 4 << 20; bytes += 32 << 10) {
-        struct sink *sink = sink_create(fixture->directory.fd, "page.html", SINK_PLAIN, &error);
-        assert_non_null(sink);
-        struct rlimit before = narrow_memory_begin(bytes);
-        int status = enc_html_write(&fixture->fake.profile, sink);
-        narrow_memory_end(before);
-        assert_int_equal(sink_commit(sink), 0);
-        assert_true(status == 0 || status == -ENOMEM);
-        refused += status < 0;
-    }
-    assert_in_range(refused, 3, 100);
+    narrow_page_assert(&fixture->fake.profile, fixture->directory.fd);
 }
 
 int main(void)
