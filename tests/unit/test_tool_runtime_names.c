@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/test_runtime_names.XXXXXX";
+static char directory[] = "/tmp/test_tool_runtime_names.XXXXXX";
 
 static int make_directory(void **state)
 {
