@@ -1,4 +1,5 @@
 #include "elf_dynamic.h"
+#include "elf_exports.h"
 #include "base/smaller.h"
 
 #include <string.h>
@@ -81,14 +82,6 @@ bool elf_dynamic_open(struct elf_dynamic *object, uint64_t bias, uint64_t low, u
 
 /* ---- one name ---- */
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
 static uint64_t buckets_at(const struct elf_dynamic *object)
 {
     const uint64_t header_bytes = 4 * sizeof(uint32_t);
@@ -121,7 +114,7 @@ static bool read_symbol(const struct elf_dynamic *object, uint32_t index, Elf64_
 
 bool elf_dynamic_find(const struct elf_dynamic *object, const char *name, struct elf_symbol *ret)
 {
-    const uint32_t hash = hash_of(name);
+    const uint32_t hash = elf_exports_hash(name);
     const uint64_t buckets = buckets_at(object), chains = buckets + object->bucket_count * sizeof hash;
     uint32_t index, entry = 0;
     Elf64_Sym symbol;

@@ -44,14 +44,6 @@ bool elf_exports_of(const struct link_map *object, struct elf_exports *ret)
     return ret->symbols && ret->strings && has_buckets(ret->hash);
 }
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
 static bool is_shown(const struct elf_exports *exports, uint32_t index, const char *name)
 {
     const Elf64_Sym *symbol = &exports->symbols[index];
@@ -65,7 +57,7 @@ bool elf_exports_find(const struct elf_exports *exports, const char *name, uintp
     const struct hash_header *header = (const void *)exports->hash;
     const uint64_t *bloom = (const void *)(header + 1);
     const uint32_t *buckets = (const void *)(bloom + header->bloom_count);
-    const uint32_t *chains = buckets + header->bucket_count, hash = hash_of(name);
+    const uint32_t *chains = buckets + header->bucket_count, hash = elf_exports_hash(name);
     uint64_t word = bloom[hash / WORD_BITS % header->bloom_count];
     if (!(word >> hash % WORD_BITS & word >> (hash >> header->bloom_shift) % WORD_BITS & 1))
         return false;

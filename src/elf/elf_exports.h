@@ -32,6 +32,15 @@ static inline uint64_t elf_exports_pointer(uint64_t base, uint64_t pointer)
     return pointer < base ? base + pointer : pointer;
 }
 
+/* By which DT_GNU_HASH has a name (dl_new_hash of glibc). */
+static inline uint32_t elf_exports_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
 /* False if there is no such hash table. */
 bool elf_exports_of(const struct link_map *object, struct elf_exports *ret);
 

@@ -27,19 +27,11 @@ def python_frames(profile, sample):
     return frames
 
 
-def stacks_by_tid(profile):
+def stacks_by_tid(profile, measure):
     stacks = collections.defaultdict(collections.Counter)
     for sample in profile.message.sample:
         tid = profile.label(sample, "thread_id")
-        stacks[tid][json.dumps(python_frames(profile, sample))] += sample.value[pprof_read.WALL]
-    return stacks
-
-
-def samples_by_tid(profile):
-    stacks = collections.defaultdict(collections.Counter)
-    for sample in profile.message.sample:
-        tid = profile.label(sample, "thread_id")
-        stacks[tid][json.dumps(python_frames(profile, sample))] += sample.value[pprof_read.SAMPLES]
+        stacks[tid][json.dumps(python_frames(profile, sample))] += sample.value[measure]
     return stacks
 
 
@@ -93,8 +85,8 @@ def main():
     profile = pprof_read.Profile(sys.argv[1])
     with open(sys.argv[2], encoding="utf-8") as file:
         said = json.load(file)
-    waiting = judge_waiting(stacks_by_tid(profile), said["waiting"])
-    running = judge_running(samples_by_tid(profile), said["running"])
+    waiting = judge_waiting(stacks_by_tid(profile, pprof_read.WALL), said["waiting"])
+    running = judge_running(stacks_by_tid(profile, pprof_read.SAMPLES), said["running"])
     for comment in profile.comments():
         if "ython" in comment:
             print(os.path.basename(sys.argv[1]) + ":", comment)
