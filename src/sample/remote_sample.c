@@ -234,11 +234,10 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
 enum remote_result remote_sample(struct remote_sampler *sampler, const struct remote_thread *thread,
                                  struct remote_sample *ret)
 {
-    ret->cpu_ns = thread->memory->reference_cpu_ns;
+    *ret = (struct remote_sample){.cpu_ns = thread->memory->reference_cpu_ns, .delay_ns = FOLD_NO_DELAY};
     if (has_same_clock(thread->tid, thread->stat, thread->memory))
         return REMOTE_UNCHANGED;
     ret->cpu_ns = 0;
-    ret->delay_ns = FOLD_NO_DELAY;
     enum remote_result result = sample_by_runs(sampler, thread, ret);
     thread_stat_let_go(&sampler->stats);
     return result;

@@ -151,6 +151,7 @@ static enum remote_result take_sample(struct subject *subject, struct remote_sam
                                    .memory = &subject->memory,
                                    .is_silent = subject->is_silent,
                                    .may_run = subject->may_run};
+    memset(ret, 0xab, sizeof(*ret)); /* what is not filled in shows */
     return remote_sample(&sampler, &thread, ret);
 }
 
@@ -209,6 +210,23 @@ static void who_has_not_run_is_where_it_was(void **state)
         assert_true(remote_sample_has_not_run(&sampler, subject.tid, &subject.stat, &subject.memory));
         stir(&subject);
     }
+    end(&subject);
+}
+
+/* Of many threads no descriptor is kept, so their CPU clock is read alone. Nothing else has been read then.
+ */
+static void who_is_known_by_its_clock_has_waited_for_no_cpu(void **state)
+{
+    struct subject subject;
+    struct remote_sample first, again;
+    begin(&subject, wait_deep, false);
+    assert_int_equal(take_sample(&subject, &first), REMOTE_WALKED);
+    thread_stat_close(&sampler.stats, &subject.stat);
+    assert_int_equal(take_sample(&subject, &again), REMOTE_UNCHANGED);
+    assert_int_equal(subject.memory.trusted, 1);
+    assert_int_equal(again.cpu_ns, first.cpu_ns);
+    assert_true(again.delay_ns == FOLD_NO_DELAY);
+    assert_false(again.is_runnable);
     end(&subject);
 }
 
@@ -320,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_has_not_run_is_where_it_was),
+        cmocka_unit_test(who_is_known_by_its_clock_has_waited_for_no_cpu),
         cmocka_unit_test(who_runs_needs_a_request),
         cmocka_unit_test(who_has_ended_is_gone),
         cmocka_unit_test(a_stack_that_takes_a_register_needs_a_request),
