@@ -28,6 +28,8 @@ class CrowdTruth(Truth):
     def _take(self, words):
         if words[0] == "blocked":
             self.blocked = int(words[1])
+        elif words[0] == "delay":
+            self.delay_ns, self.main = int(words[1]), int(words[3])
         else:
             super()._take(words)
 
@@ -47,6 +49,14 @@ def judge_functions(judge, profile, truth):
         judge.close(function, wall_ns, truth.functions[function][0], allowed)
 
 
+def judge_delay(judge, profile, truth):
+    delay_ns = 0
+    for sample in profile.message.sample:
+        tid, name = profile.thread(sample)
+        delay_ns += sample.rundelay if tid != truth.main and name not in truth.threads else 0
+    judge.verdict(not profile.has_rundelay or delay_ns <= truth.delay_ns, f"{delay_ns / 1e9:.3f} s of run delay, the kernel says {truth.delay_ns / 1e9:.3f} s")
+
+
 def main():
     profile, truth, judge = Profile(sys.argv[1]), CrowdTruth(sys.argv[2]), Judge()
     judge_functions(judge, profile, truth)
@@ -54,6 +64,7 @@ def main():
     judge.verdict(len(walls) == truth.blocked + 1, f"{len(walls) - 1} blocked threads of {truth.blocked}")
     unseen = sum(sample.value[WALL] for sample in profile.message.sample if "[unsampled]" in profile.stack(sample))
     judge.verdict(unseen <= SHARE * sum(walls), f"{unseen / 1e9:.3f} s [unsampled] of {sum(walls) / 1e9:.3f} s")
+    judge_delay(judge, profile, truth)
     sys.exit(1 if judge.failures else 0)
 
 
