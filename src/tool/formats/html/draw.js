@@ -1,4 +1,7 @@
-/* Draws the graph. A frame is made only if it is in sight and a pixel wide. The others come as one zooms or scrolls. */
+/*
+ * Draws the graph. A frame is shown only if it is in sight and a pixel wide: the others come as one zooms or scrolls. Which of them are
+ * elements, and which are only painted: see narrow.js.
+ */
 
 const tree = byId('tree');
 const scroller = byId('scroll');
@@ -51,14 +54,18 @@ function framesToDraw(graphPx) {
   const found = view.sides.flatMap((side) => framesInSight(side, graphPx));
   if (found.length > FRAMES_MAX)
     found.sort((a, b) => (b.x1 - b.x0) - (a.x1 - a.x0)).length = FRAMES_MAX;
-  const wanted = new Set(found);
-  wanted.delete(view.callers); /* the other root stands for both */
-  wanted.add(current);
+  const isWide = (node) => isAbove(node) || partOf(node).width * graphPx >= NARROWEST_ELEMENT_PX;
+  const wide = new Set(found.filter(isWide));
+  wide.delete(view.callers); /* the other root stands for both */
+  wide.add(current);
   /* In the order of reading: row by row. */
-  return [...wanted].sort((a, b) => rowOf(a) - rowOf(b) || a.x0 - b.x0 || a.first - b.first);
+  return {wide: [...wide].sort((a, b) => rowOf(a) - rowOf(b) || a.x0 - b.x0 || a.first - b.first), narrow: found.filter((node) => !isWide(node))};
 }
 
 /* ---- one frame ---- */
+
+/* Zoomed out of: a frame on the way to what is as wide as the graph. */
+const isAbove = (node) => node.depth < topOf(view.sideOf(node)).depth;
 
 function describe(node) {
   const value = node.totals[column()];
@@ -68,8 +75,8 @@ function describe(node) {
 
 function classOf(node) {
   const {frame} = node;
-  const classes = ['frame'];
-  if (node.depth < topOf(view.sideOf(node)).depth)
+  const classes = [];
+  if (isAbove(node))
     classes.push('above');
   if (state.search)
     classes.push(matches.has(frame) ? 'match' : 'miss');
@@ -79,6 +86,8 @@ function classOf(node) {
     classes.push(frame.module.path ? `module-${frame.module.colour}` : 'no-module');
   return classes.join(' ');
 }
+
+const classOfElement = (node) => ['frame', classOf(node)].filter(Boolean).join(' ');
 
 /* A part of a whole in percent, in steps of 5. */
 const roughShare = (part, whole) => whole > 0 ? 5 * Math.round(20 * part / whole) : 0;
@@ -108,24 +117,24 @@ function timeColours(node, isNarrow) {
   return `linear-gradient(to right, ${stripes.join(', ')})`;
 }
 
+function stateColour({totals: [, cpu, offcpu, , rundelay]}) {
+  return `--share:${roughShare(cpu, cpu + offcpu)}%;--queued-share:${roughShare(rundelay, offcpu)}%`;
+}
+
 function colourOf(node, isNarrow) {
-  const [, cpu, offcpu, , rundelay] = node.totals;
   switch (state.colour) {
   case 'time': return `--colour:${timeColours(node, isNarrow)}`;
-  case 'state': return `--share:${roughShare(cpu, cpu + offcpu)}%;--queued-share:${roughShare(rundelay, offcpu)}%`;
+  case 'state': return stateColour(node);
   case 'change': return changeColour(node);
   default: return '';
   }
 }
 
 function paint(element, node, graphPx) {
-  const top = topOf(view.sideOf(node));
-  const isAbove = node.depth < top.depth;
-  const left = isAbove ? 0 : (node.x0 - top.x0) / (top.x1 - top.x0);
-  const width = isAbove ? 1 : (node.x1 - node.x0) / (top.x1 - top.x0);
+  const {left, width} = isAbove(node) ? {left: 0, width: 1} : partOf(node);
   const isNarrow = width * graphPx < NARROWEST_TEXT_PX;
   const looks = {
-    name: classOf(node),
+    name: classOfElement(node),
     style: `left:${100 * left}%;width:${100 * width}%;top:${rowOf(node) * ROW_PX}px;${colourOf(node, isNarrow)}`,
     text: isNarrow ? '' : node.frame.name,
     label: describe(node),
@@ -162,14 +171,16 @@ function makeElement(node) {
 
 function draw() {
   const graphPx = scroller.clientWidth; /* read once: to read it while elements change would be costly */
-  const wanted = framesToDraw(graphPx);
-  const drawn = new Map(wanted.map((node) => [node, elements.get(node) ?? makeElement(node)]));
+  const {wide, narrow} = framesToDraw(graphPx);
+  const drawn = new Map(wide.map((node) => [node, elements.get(node) ?? makeElement(node)]));
   for (const [node, element] of elements) {
     if (!drawn.has(node))
       element.remove();
   }
   elements = drawn;
-  let next = tree.firstElementChild;
+  pointed = null;
+  drawNarrow(narrow, graphPx);
+  let next = narrowPicture.nextElementSibling;
   for (const [node, element] of drawn) {
     paint(element, node, graphPx);
     if (element === next)
@@ -182,10 +193,11 @@ function draw() {
 /* What a search changes. */
 function drawMatches() {
   for (const [node, element] of elements) {
-    const name = classOf(node), looks = painted.get(element);
+    const name = classOfElement(node), looks = painted.get(element);
     if (looks.name !== name)
       element.className = looks.name = name;
   }
+  paintNarrow();
 }
 
 let drawIsDue = false;

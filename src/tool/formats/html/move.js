@@ -1,12 +1,16 @@
 /* Moving in the graph. */
 
+function focusCurrent() {
+  const element = elements.get(current);
+  element.focus({preventScroll: true});
+  element.scrollIntoView({block: 'nearest'}); /* the style's scroll margin keeps it clear of the details */
+}
+
 function moveTo(node) {
   current = node;
   scrollTo(node, false);
   draw();
-  const element = elements.get(node);
-  element.focus({preventScroll: true});
-  element.scrollIntoView({block: 'nearest'}); /* the style's scroll margin keeps it clear of the details */
+  focusCurrent();
   showDetail(node);
 }
 
@@ -18,7 +22,7 @@ function zoomTo(node, isFocused) {
   writeHash(true);
   update();
   if (isFocused)
-    moveTo(node);
+    focusCurrent();
 }
 
 /* A frame deeper on a side: towards the zoomed one if that is deeper, else to the widest. */

@@ -14,7 +14,8 @@ const UNITS = {wall: 'nanoseconds', cpu: 'nanoseconds', offcpu: 'nanoseconds', r
 const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4}; /* in totals, and in columns of values */
 const AFTER = 0, BEFORE = 1;  /* the recordings of a comparison; without one there is only the first */
 const ROW_PX = 21;
-const NARROWEST_PX = 1;     /* narrower frames are not made */
+const NARROWEST_PX = 1;     /* narrower frames are not shown */
+const NARROWEST_ELEMENT_PX = 8; /* narrower ones are painted: see narrow.js */
 const NARROWEST_TEXT_PX = 28;
 const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest ones */
 const PALETTE = 9;          /* modules with a colour of their own */
@@ -30,6 +31,13 @@ const SPENT_WORDS = Object.keys(SPENT);
 const RUNNING = 0, FOR_CPU = 1, IDLE = SPENT_WORDS.indexOf('idle');
 
 const byId = (id) => document.getElementById(id);
+
+function svgElement(name, attributes) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes))
+    element.setAttribute(key, value);
+  return element;
+}
 
 /* ---- numbers for people ---- */
 

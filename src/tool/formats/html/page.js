@@ -21,7 +21,12 @@ const LEGENDS = {
   },
 };
 
+let legendOf = null; /* what of the state it is of */
 function showLegend() {
+  const wanted = `${viewOf} ${state.colour} ${state.search !== ''}`;
+  if (legendOf === wanted)
+    return;
+  legendOf = wanted;
   const items = LEGENDS[state.colour]();
   if (state.search)
     items.push(legendItem('match', 'matches'));
@@ -195,6 +200,7 @@ function makeControls() {
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
   byId('search').addEventListener('input', ({target}) => setSearchSoon(target.value));
   byId('search').addEventListener('keydown', ({key, target}) => key === 'Enter' && goToMatch(target.value));
+  byId('search').addEventListener('focus', () => setTimeout(prepareSearch));
   byId('member').addEventListener('change', ({target}) => set('thread', target.value));
   byId('view').addEventListener('change', ({target}) => setView(target.value));
   for (const button of byId('filters').querySelectorAll('button'))
@@ -211,12 +217,16 @@ function makeControls() {
     th.firstElementChild.addEventListener('click', () => set('sort', th.dataset.column));
 }
 
-const nodeOf = (event) => nodes.get(event.target);
+const nodeOf = (event) => nodes.get(event.target) ?? (event.target === tree ? narrowAt(event) : undefined);
 
 function listen() {
   tree.addEventListener('click', (event) => nodeOf(event) && zoomTo(nodeOf(event), true));
-  tree.addEventListener('mouseover', (event) => nodeOf(event) && showDetail(nodeOf(event)));
-  tree.addEventListener('mouseleave', () => showDetail(current));
+  tree.addEventListener('mouseover', (event) => nodes.has(event.target) && showDetail(nodes.get(event.target)));
+  tree.addEventListener('mousemove', pointAt);
+  tree.addEventListener('mouseleave', () => {
+    forgetPointed();
+    showDetail(current);
+  });
   tree.addEventListener('keydown', onTreeKey);
   document.addEventListener('keydown', onPageKey);
   scroller.addEventListener('scroll', drawSoon);
@@ -249,6 +259,7 @@ async function start() {
   makeTime();
   readHash();
   update();
+  tree.append(narrowPicture);
   listen();
 }
 

@@ -17,13 +17,6 @@ let drag = null;
 
 /* ---- drawing ---- */
 
-function svgElement(name, attributes) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes))
-    element.setAttribute(key, value);
-  return element;
-}
-
 const slicesPicture = (paths) => {
   const picture = svgElement('svg', {viewBox: `0 0 ${data.slices.count} 100`, preserveAspectRatio: 'none', 'aria-hidden': 'true'});
   picture.append(...paths);

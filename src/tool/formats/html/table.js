@@ -6,7 +6,8 @@
  */
 class FunctionSums {
   constructor(side) {
-    this.weights = calls.sides[side];
+    this.selfOf = calls.sides[side].self[column()]; /* of each node of the tree of calls */
+    this.totalOf = calls.sides[side].total[column()];
     this.self = new Float64Array(profile.frames.length);
     this.total = new Float64Array(profile.frames.length);
     this.open = new Int32Array(profile.frames.length); /* calls of the function that the walk is in */
@@ -14,9 +15,9 @@ class FunctionSums {
 
   enter(node) {
     const frame = calls.frame[node];
-    this.self[frame] += this.weights.self[column()][node];
+    this.self[frame] += this.selfOf[node];
     if (this.open[frame]++ === 0)
-      this.total[frame] += this.weights.total[column()][node];
+      this.total[frame] += this.totalOf[node];
   }
 
   leave(node) {
@@ -46,7 +47,7 @@ class FunctionSums {
 
   addStack(source) {
     const {frame, parent} = calls;
-    const value = this.weights.self[column()][source];
+    const value = this.selfOf[source];
     this.self[frame[source]] += value;
     for (let node = source; ; node = parent[node]) {
       if (this.open[frame[node]]++ === 0)
@@ -60,14 +61,15 @@ class FunctionSums {
   }
 }
 
-let sumsOf = null;  /* what of the view the rows are of: a search only chooses among them */
-let sumRows = [];
+/* Rows of the whole view and of what was zoomed to last: a search only chooses among them. */
+const knownRows = {root: null, zoomed: null};
 
 function rowsOfZoomed() {
-  if (sumsOf !== zoomed)
-    sumRows = functionTotals();
-  sumsOf = zoomed;
-  return sumRows;
+  const place = zoomed === view.root ? 'root' : 'zoomed', scale = `${state.scale} ${state.units}`;
+  const known = knownRows[place];
+  if (known?.zoomed !== zoomed || known.scale !== scale)
+    knownRows[place] = {zoomed, scale, rows: functionTotals()};
+  return knownRows[place].rows;
 }
 
 /* Callers are zoomed to: of a sandwich its callees count, else all functions on the stacks. */
@@ -161,10 +163,17 @@ function makeComparedHead() {
   byId('top').querySelector('thead tr').prepend(...made);
 }
 
+/* A row is made once for all searches, and the same rows are not set again. */
+function setRows(wanted) {
+  const rows = wanted.map((of) => of.made ??= functionRow(of)), {children} = byId('rows');
+  if (rows.length !== children.length || rows.some((row, i) => row !== children[i]))
+    byId('rows').replaceChildren(...rows);
+}
+
 function showTable() {
   const all = rowsOfZoomed().filter(({frame}) => !state.search || matches.has(frame)).sort(ORDERS[state.sort]);
   const part = zoomed === view.root ? '' : `, in ${zoomed.frame.name}`;
-  byId('rows').replaceChildren(...all.slice(0, rowsShown).map(functionRow));
+  setRows(all.slice(0, rowsShown));
   byId('top-note').textContent = `${TITLES[state.event]}${part}: ${formatCount(Math.min(rowsShown, all.length))} of ` +
     `${formatCount(all.length)} ${state.search ? 'functions that match' : 'functions'}`;
   byId('more').hidden = all.length <= rowsShown;
