@@ -6,6 +6,8 @@
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
  * pool. family: two processes, with threads of some kinds. compared: two runs of one program, with a pprof
  * file of each. timed: 2.4 s of three threads with a timeline; timed-family: the same of two processes.
+ * timed-compared: timed, and before it the same in twice the time; timed-after: the same two, and the first of
+ * them has no timeline.
  * stacks: so many different stacks, 100,000 if nothing is said.
  */
 #include "tool/formats/formats.h"
@@ -320,23 +322,39 @@ static void write_timed(void)
     static const char *const files[] = {"timed", "timed-family"};
     for (uint32_t i = 0; i < 2; i++) {
         struct timed_profile timed;
-        timed_profile_init(&timed, 1 + i);
+        timed_profile_init(&timed, 1 + i, 1);
         finish(files[i], &timed.fake);
     }
+}
+
+static void write_comparison(const char *file, const struct profile *before, const struct profile *after)
+{
+    int error;
+    struct sink *sink = sink_create(AT_FDCWD, file, SINK_PLAIN, &error);
+    if (!sink || enc_html_write_comparison(before, after, sink) < 0 || sink_commit(sink) < 0) {
+        fprintf(stderr, "html_pages: %s cannot be written\n", file);
+        exit(1);
+    }
+}
+
+static void write_timed_comparisons(void)
+{
+    struct timed_profile before, after;
+    timed_profile_init(&before, 1, 2);
+    timed_profile_init(&after, 1, 1);
+    write_comparison("timed-compared.html", &before.fake.profile, &after.fake.profile);
+    before.fake.profile.timeline = NULL;
+    write_comparison("timed-after.html", &before.fake.profile, &after.fake.profile);
+    fake_profile_deinit(&before.fake);
+    fake_profile_deinit(&after.fake);
 }
 
 static void write_compared(void)
 {
     static struct fake_profile sides[2];
-    int error;
     for (int side = 0; side < 2; side++)
         make_compared(&sides[side], side);
-    struct sink *sink = sink_create(AT_FDCWD, "compared.html", SINK_PLAIN, &error);
-    if (!sink || enc_html_write_comparison(&sides[0].profile, &sides[1].profile, sink) < 0 ||
-        sink_commit(sink) < 0) {
-        fputs("html_pages: compared.html cannot be written\n", stderr);
-        exit(1);
-    }
+    write_comparison("compared.html", &sides[0].profile, &sides[1].profile);
     finish("compared-before", &sides[0]);
     finish("compared-after", &sides[1]);
 }
@@ -356,6 +374,7 @@ int main(int argc, char **argv)
     write_family();
     write_compared();
     write_timed();
+    write_timed_comparisons();
     write_stacks(argc > 2 ? (uint32_t)atol(argv[2]) : STACKS);
     return 0;
 }

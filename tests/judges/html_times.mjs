@@ -288,6 +288,106 @@ export async function timeIsForEverybody() {
   }
 }
 
+/* ---- two recordings ---- */
+
+const COMPARED = 'timed-compared'; /* BEFORE took twice as long for the same */
+
+const rangesAre = (page, before, after) => page.waitForFunction((ranges) => {
+  const said = new URLSearchParams(location.hash.slice(1));
+  return ['range-before', 'range'].every((key, i) => (said.get(key) ?? '') === ranges[i]);
+}, [before, after], {timeout: WAIT_MS});
+
+export async function bothRecordingsHaveAStrip() {
+  const page = await open(COMPARED);
+  equal('sections', (await page.locator('.time:visible').evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')))).join(), 'Before: Time,After: Time');
+  equal('beginnings', (await page.locator('.axis > span:first-child').allTextContents()).map(plain).join(), 'Before: 0.00 s,After: 0.00 s');
+  equal('ends', (await page.locator('.axis > span:last-child').allTextContents()).map(plain).join(), '4.80 s,2.40 s');
+  equal('before in words', plain(await page.getAttribute('#strip-before', 'aria-valuetext')), 'the whole run, 4.80 s: running 49.79 %, lock 25.00 %, sleep 25.00 %');
+  await frame(page, 'crunch').hover();
+  equal('the whole runs', await rowOf(page, 'CPU'), '4.780 s,2.390 s,\u22122.390 s,\u221250.0 %');
+  await drag(page, '#strip-before', 0, 119);
+  await rangesAre(page, '0-120', '');
+  equal('its chip', plain(await chips(page)), 'Before: 0.00 s to 2.40 s×');
+  await frame(page, 'crunch').hover();
+  equal('half of BEFORE', await rowOf(page, 'CPU'), '2.400 s,2.390 s,\u221210.00 ms,\u22120.4 %');
+  await totalsAre('AFTER, which the totals are of', page, {cpu: 2390, wall: 4800});
+  await drag(page, '#strip', 0, 59);
+  await rangesAre(page, '0-120', '0-60');
+  await frame(page, 'crunch').hover();
+  equal('a range of each', await rowOf(page, 'CPU'), '2.400 s,600.0 ms,\u22121.800 s,\u221275.0 %');
+  await page.selectOption('#scale', 'shares');
+  await frame(page, 'crunch').hover();
+  equal('shares of the ranges', await rowOf(page, 'CPU'), '100 %,100 %,0.00 points,');
+  await tableIsOf(page, 'Wall clock: ', '2 functions');
+  await page.selectOption('#side', 'before');
+  await totalsAre('BEFORE', page, {cpu: 2400, wall: 4800});
+  const hash = await page.evaluate(() => location.hash), status = await textOf(page, '.status');
+  await close(COMPARED, page);
+  const second = await open(COMPARED, hash);
+  equal('by a link', await textOf(second, '.status'), status);
+  await second.click('#chips li:first-child button');
+  await rangesAre(second, '', '0-60');
+  await second.goBack();
+  await rangesAre(second, '0-120', '0-60');
+  await second.click('#reset');
+  await rangesAre(second, '', '');
+  await close(COMPARED, second);
+}
+
+/* What the details say of a measure: before, after, the change, and in per cent. */
+const rowOf = async (page, measure) => (await page.locator('#values tr', {hasText: new RegExp(`^${measure}`)}).first().locator('td').allTextContents()).map(plain).join();
+
+export async function bothStripsHaveKeysAndMaps() {
+  const page = await open(COMPARED);
+  await page.focus('#strip-before');
+  await press(page, 'ArrowRight');
+  await rangesAre(page, '0-12', '');
+  await page.focus('#strip');
+  await press(page, 'ArrowLeft');
+  await rangesAre(page, '0-12', '228-240');
+  await press(page, 'Escape');
+  await rangesAre(page, '0-12', '');
+  await page.locator('.frame[tabindex="0"]').focus();
+  await press(page, 'Escape');
+  await rangesAre(page, '', '');
+  await press(page, 't');
+  check('both maps are shown', await page.isVisible('#map') && await page.isVisible('#map-before'));
+  const namesOf = async (map) => (await page.locator(`${map} .map-row button`).allTextContents()).join();
+  equal('rows before', await namesOf('#map-before'), 'app (8001),worker (8002),pool (8003)');
+  equal('rows after', await namesOf('#map'), 'app (8001),worker (8002),pool (8003)');
+  await page.click('#map-before .map-row:nth-of-type(2) button');
+  const pressed = await page.locator('.map-row button[aria-pressed="true"]').allTextContents();
+  equal('threads of one name are chosen in both', pressed.join(), 'worker (8002),worker (8002)');
+  equal('in the list, too', await page.locator('#thread option:checked').textContent(), 'worker');
+  await totalsAre('the workers', page, {cpu: 1190, wall: 2400});
+  equal('what the strip before has', plain(await page.getAttribute('#strip-before', 'aria-valuetext')), 'the whole run, 4.80 s: lock 50.00 %, running 49.58 %');
+  await drag(page, '#map-before .map-row:nth-of-type(1) .slices', 60, 129);
+  await rangesAre(page, '60-130', '');
+  await close(COMPARED, page);
+}
+
+export async function oneTimelineOfTwoHasAStrip() {
+  const page = await open('timed-after', '#range=0-120&range-before=0-120');
+  equal('sections', (await page.locator('.time:visible').evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')))).join(), 'After: Time');
+  await frame(page, 'crunch').hover();
+  equal('the range of AFTER', await rowOf(page, 'CPU'), '4.780 s,1.200 s,\u22123.580 s,\u221274.9 %');
+  await close('timed-after', page);
+}
+
+export async function twoStripsAreForEverybody() {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await open(COMPARED, '#map=shown&range=0-60&range-before=60-120', {colorScheme});
+    await checkAccess(`two strips, ${colorScheme}`, page);
+    for (const width of [1600, 1080, 800, 600, 340]) {
+      await page.setViewportSize({width, height: 800});
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      check(`nothing sticks out of ${width}: ${wide}`, wide <= width);
+    }
+    await checkAccess(`two strips, ${colorScheme}, phone`, page);
+    await close(COMPARED, page);
+  }
+}
+
 /* ---- a real program, and what Perfetto is told of it ---- */
 
 /* Nanoseconds of a state's events in a range. */

@@ -16,14 +16,14 @@ static const struct stretch {
                                         {2, 0, 2400, "pthread_cond_wait", TIMELINE_WAITING}};
 
 static void add_stretch(struct timed_profile *timed, arena_ref root, arena_ref location,
-                        const struct stretch *stretch)
+                        const struct stretch *stretch, uint32_t slowness)
 {
-    const uint64_t ms = stretch->end_ms - stretch->begin_ms, ns = ms * MILLISECOND_NS;
+    const uint64_t ms = slowness * (stretch->end_ms - stretch->begin_ms), ns = ms * MILLISECOND_NS;
     const bool runs = stretch->found == TIMELINE_RUNNING;
     arena_ref node = fake_profile_node(&timed->fake, root, location);
     fake_profile_weigh(&timed->fake, node, ms / 10, runs ? ns : 0, runs ? 0 : ns);
     timed->records[timed->timeline.count++] =
-        (struct timeline_record){.last_ns = stretch->end_ms * MILLISECOND_NS,
+        (struct timeline_record){.last_ns = slowness * stretch->end_ms * MILLISECOND_NS,
                                  .wall_ns = ns,
                                  .thread = 1 + stretch->thread,
                                  .node = node,
@@ -40,7 +40,7 @@ static void add_threads(struct fake_profile *fake, uint32_t processes, arena_ref
     }
 }
 
-void timed_profile_init(struct timed_profile *timed, uint32_t processes)
+void timed_profile_init(struct timed_profile *timed, uint32_t processes, uint32_t slowness)
 {
     static const struct process_record records[] = {{"app", 8001, PROCESS_NO_RANK, "", NULL},
                                                     {"db", 9001, PROCESS_NO_RANK, "", NULL}};
@@ -53,10 +53,10 @@ void timed_profile_init(struct timed_profile *timed, uint32_t processes)
     arena_ref locations[TIMED_PROFILE_STRETCHES];
     for (int i = 0; i < TIMED_PROFILE_STRETCHES; i++) {
         locations[i] = i == 3 ? locations[0] : fake_profile_plain(&timed->fake, app, stretches[i].function);
-        add_stretch(timed, roots[stretches[i].thread], locations[i], &stretches[i]);
+        add_stretch(timed, roots[stretches[i].thread], locations[i], &stretches[i], slowness);
     }
     profile->timeline = &timed->timeline;
-    profile->duration_ns = UINT64_C(2400) * MILLISECOND_NS;
+    profile->duration_ns = UINT64_C(2400) * slowness * MILLISECOND_NS;
     profile->processes = records;
     profile->process_count = processes;
     profile->is_merged = processes > 1;

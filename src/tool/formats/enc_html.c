@@ -169,22 +169,14 @@ int enc_html_write(const struct profile *profile, struct sink *sink)
     return enc_html_write_comparison(NULL, profile, sink);
 }
 
-/* Two runs have no time in common. */
-static int put_timeless(const struct profile *profile, struct sink *sink)
-{
-    struct profile timeless = *profile;
-    timeless.timeline = NULL;
-    return put_data(&timeless, sink);
-}
-
 int enc_html_write_comparison(const struct profile *before, const struct profile *after, struct sink *sink)
 {
     static const char other[] = "</script>\n<script type=\"application/json\" id=\"before\">\n";
     sink_write(sink, html_page_before, (size_t)(html_page_before_end - html_page_before));
-    int status = before ? put_timeless(after, sink) : put_data(after, sink);
+    int status = put_data(after, sink);
     if (before && status == 0) {
         sink_write(sink, other, sizeof other - 1);
-        status = put_timeless(before, sink);
+        status = put_data(before, sink);
     }
     sink_write(sink, html_page_after, (size_t)(html_page_after_end - html_page_after));
     return status;

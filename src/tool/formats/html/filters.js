@@ -133,5 +133,5 @@ function makeChip(text, takeBack) {
 function showChips() {
   const chips = filterList().map((filter) => makeChip(FILTERS[filter[0]].title(filtered(filter).name),
                                                       () => setFilters(filterList().filter((each) => each !== filter))));
-  byId('chips').replaceChildren(...state.range ? [makeChip(rangeText(rangeOf(state.range)), clearRange)] : [], ...chips);
+  byId('chips').replaceChildren(...strips.filter(({range}) => range).map((strip) => makeChip(strip.rangeText, () => strip.clearRange())), ...chips);
 }

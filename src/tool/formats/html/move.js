@@ -84,7 +84,7 @@ function onTreeKey(event) {
     m: () => filterByKey('m'),
     u: () => filterByKey(''),
     y: () => copy('name'),
-    t: () => isTimed() && toggleMap(),
+    t: () => strips.length > 0 && toggleMaps(),
   };
   const isMove = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key);
   if (!isMove && !actions[event.key])
@@ -103,10 +103,10 @@ function onPageKey(event) {
     byId('search').focus();
     byId('search').select();
   } else if (event.key === 'Escape' && !(event.target instanceof HTMLSelectElement)) {
-    const isAllShown = zoomed === view.root && !state.search;
+    const isAllShown = zoomed === view.root && !state.search, stripOfFocus = strips.find((strip) => strip.section.contains(document.activeElement));
     if (isTyping && state.search)
       setSearch('');
-    else if (!((isAllShown || byId('time').contains(document.activeElement)) && clearRange()))
+    else if (!(stripOfFocus ? stripOfFocus.clearRange() : isAllShown && clearRanges()))
       zoomTo(view.root, tree.contains(document.activeElement));
   }
 }

@@ -21,7 +21,7 @@ const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest o
 const PALETTE = 9;          /* modules with a colour of their own */
 const ROWS_STEP = 50;       /* rows of the table that are shown at first */
 const DEFAULTS = {event: 'wall', thread: 'all', view: 'callees', of: '', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden', filters: '',
-                  side: 'after', scale: 'time', units: '1,1', theme: 'auto', sort: 'self', range: '', map: 'hidden'};
+                  side: 'after', scale: 'time', units: '1,1', theme: 'auto', sort: 'self', range: '', 'range-before': '', map: 'hidden'};
 
 /* What time is spent on: words of the style, and for people. All but the first are words of the data's `waits`. */
 const SPENT = {running: 'running', cpu: 'waiting for a CPU', lock: 'lock', condition: 'condition', file: 'file',

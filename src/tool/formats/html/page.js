@@ -50,7 +50,7 @@ function showHidden({total, idle}) {
 
 function totalsOfShown() {
   const trees = profile.threads.choice(state.thread).trees.filter((each) => profile.trees[each].side === shownSide());
-  return state.range ? totalsOfRange(trees) : totalsOf(profile.threads, trees);
+  return shownRange(shownSide()) ? totalsOfRange(trees) : totalsOf(profile.threads, trees);
 }
 
 function showControls() {
@@ -76,7 +76,7 @@ function showControls() {
 
 /* Everything that depends on the state. */
 function update() {
-  const before = {zoomed, look: tree.dataset.look};
+  const before = {zoomed, look: tree.dataset.look, hadFocus: tree.contains(document.activeElement)};
   const isOther = remakeView();
   zoomed = view.find(state.zoom);
   if (isOther || !isOnView(current))
@@ -95,6 +95,8 @@ function update() {
   if (before.zoomed !== zoomed || before.look !== state.look)
     scrollTo(zoomed, true);
   draw();
+  if (before.hadFocus && !tree.contains(document.activeElement)) /* its element is of another view */
+    elements.get(current).focus({preventScroll: true});
   showTableSoon();
 }
 
@@ -198,9 +200,9 @@ function makeControls() {
   for (const id of ['thread', 'look', 'colour', 'theme'])
     byId(id).addEventListener('change', ({target}) => set(id, target.value));
   byId('idle').addEventListener('change', ({target}) => set('idle', target.checked ? 'shown' : 'hidden'));
+  byId('search').addEventListener('focus', () => setTimeout(prepareSearch));
   byId('search').addEventListener('input', ({target}) => setSearchSoon(target.value));
   byId('search').addEventListener('keydown', ({key, target}) => key === 'Enter' && goToMatch(target.value));
-  byId('search').addEventListener('focus', () => setTimeout(prepareSearch));
   byId('member').addEventListener('change', ({target}) => set('thread', target.value));
   byId('view').addEventListener('change', ({target}) => setView(target.value));
   for (const button of byId('filters').querySelectorAll('button'))
@@ -257,9 +259,9 @@ async function start() {
   makeHeader();
   makeControls();
   makeTime();
+  tree.append(narrowPicture);
   readHash();
   update();
-  tree.append(narrowPicture);
   listen();
 }
 

@@ -32,7 +32,8 @@ function allowed(key, value) {
   case 'of': return /^\d{1,9}$/.test(value) && profile.frames[value]?.isMadeUp === false;
   case 'search': return true;
   case 'filters': return areFilters(value);
-  case 'range': return isRange(value);
+  case 'range': return isRange(value, AFTER);
+  case 'range-before': return isRange(value, BEFORE);
   case 'units': return profile.isCompared && areUnits(value);
   default: return CHOICES[key].includes(value);
   }
@@ -72,7 +73,7 @@ function writeHash(isNewStep) {
 
 /* Nodes have the same numbers whether idle time is shown or not. */
 function remakeCalls() {
-  const wanted = `${state.thread} ${state.idle} ${state.range}`;
+  const wanted = `${state.thread} ${state.idle} ${state.range} ${state['range-before']}`;
   if (allCallsOf !== wanted)
     allCalls = makeCalls(profile, state.thread, state.idle === 'shown');
   allCallsOf = wanted;

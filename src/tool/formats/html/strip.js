@@ -1,6 +1,7 @@
 /*
  * The strip: the run from left to right, and in each slice what the threads that are shown spend their time on. A range of it is
- * chosen by dragging or by keys. Then everything else on the page is of that range only.
+ * chosen by dragging or by keys. Then everything else on the page is of that range only. A comparison has a strip for each recording that
+ * has a timeline.
  */
 
 const FIRST_SLICES = 12; /* what the first key chooses */
@@ -8,25 +9,20 @@ const PAGE_SLICES = 10;
 const DRAG_PX = 4;       /* less is a click */
 const RANGE_DELAY_MS = 60;
 
-const strip = byId('strip');
-let stripOf = null;      /* what of the state the strip is drawn of */
-let stripSpent = [];
-let wantedRange = null;  /* chosen by keys, and not yet shown; null: none */
-let rangeTimer = 0;
-let drag = null;
+const strips = []; /* in the order in which they are shown */
 
 /* ---- drawing ---- */
 
-const slicesPicture = (paths) => {
-  const picture = svgElement('svg', {viewBox: `0 0 ${data.slices.count} 100`, preserveAspectRatio: 'none', 'aria-hidden': 'true'});
+const slicesPicture = (paths, {count}) => {
+  const picture = svgElement('svg', {viewBox: `0 0 ${count} 100`, preserveAspectRatio: 'none', 'aria-hidden': 'true'});
   picture.append(...paths);
   return picture;
 };
 
 /* A bar for each slice and kind, one upon the other from below. Idle time has its room, which is empty while it is hidden. */
-function stripPaths(spent) {
-  const whole = spent.reduce((sums, column) => column ? sums.map((ns, slice) => ns + column[slice]) : sums, new Float64Array(data.slices.count));
-  const tops = new Float64Array(data.slices.count).fill(100);
+function stripPaths(spent, {count}) {
+  const whole = spent.reduce((sums, column) => column ? sums.map((ns, slice) => ns + column[slice]) : sums, new Float64Array(count));
+  const tops = new Float64Array(count).fill(100);
   return spent.map((column, kind) => {
     const bars = column ? Array.from(column, (ns, slice) => {
       const height = whole[slice] > 0 ? 100 * ns / whole[slice] : 0;
@@ -37,172 +33,233 @@ function stripPaths(spent) {
   }).filter(Boolean);
 }
 
-function drawStrip() {
-  const wanted = `${state.thread} ${state.idle}`;
-  if (stripOf === wanted)
-    return;
-  stripOf = wanted;
-  stripSpent = spentOfTrees(profile.threads.choice(state.thread).trees);
-  strip.replaceChildren(slicesPicture(stripPaths(stripSpent)));
-}
-
-/* "0.60 s to 1.80 s: running 50.00 %, lock 50.00 %" */
-function momentText(slices, range) {
-  const when = isWhole(range) ? `the whole run, ${momentOf(range.end)}` : rangeText(range);
-  return `${when}: ${sharesText(spentWithin(slices, range))}`;
-}
-
-/* Where the range stands, in the strip and in the map. */
-function showBrush(text) {
-  const {first, end} = rangeOf(text), {count} = data.slices;
-  byId('time').classList.toggle('ranged', text !== '');
-  byId('time').style.setProperty('--range-begin', `${100 * first / count}%`);
-  byId('time').style.setProperty('--range-width', `${100 * (end - first) / count}%`);
-  strip.setAttribute('aria-valuenow', first);
-  strip.setAttribute('aria-valuetext', momentText(stripSpent, {first, end}));
-  sayMoment(text ? momentText(stripSpent, {first, end}) : 'Drag in the strip to choose a range of time.');
-}
-
-/* isByKey: it is read aloud. */
-function sayMoment(text, isByKey = false) {
-  byId('moment').setAttribute('aria-live', isByKey ? 'polite' : 'off');
-  byId('moment').textContent = text;
-}
-
-/* Of a slice: of a row of the map, or of all threads that are shown. */
-function showMoment(row, slice, isByKey) {
-  const text = momentText(row?.slices ?? stripSpent, {first: slice, end: slice + 1});
-  sayMoment(row ? `${row.name}, ${text}` : text, isByKey);
-}
-
-function showTime() {
-  byId('time').hidden = byId('time-keys').hidden = !isTimed();
-  if (!isTimed())
-    return;
-  clearTimeout(rangeTimer);
-  wantedRange = null;
-  drawStrip();
-  showBrush(state.range);
-  showMap();
-}
-
-/* ---- choosing ---- */
-
-function setRange(text, isNewStep = true) {
-  clearTimeout(rangeTimer);
-  set('range', text, isNewStep);
-}
-
-/* Keys come quickly, and each range takes its time. */
-function setRangeSoon(range) {
-  wantedRange = textOfRange(range);
-  showBrush(wantedRange);
-  clearTimeout(rangeTimer);
-  rangeTimer = setTimeout(setRange, RANGE_DELAY_MS, wantedRange, false);
-}
+/* ---- ranges ---- */
 
 const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
-/* A range further on, as wide as it is. */
-function movedRange({first, end}, step) {
-  const {count} = data.slices;
-  const width = Math.min(isWhole({first, end}) ? FIRST_SLICES : end - first, count);
-  const begin = isWhole({first, end}) ? (step > 0 ? 0 : count - width) : clamp(first + step, 0, count - width);
-  return {first: begin, end: begin + width};
-}
-
-/* A range of another end: wider, or narrower. */
-function widenedRange(range, step) {
-  const {first, end} = isWhole(range) ? movedRange(range, 1) : range;
-  return {first, end: clamp(end + step, first + 1, data.slices.count)};
-}
-
 const STEPS = {ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -PAGE_SLICES, PageUp: PAGE_SLICES, Home: -Infinity, End: Infinity};
 
-function onStripKey(event) {
-  const step = STEPS[event.key];
-  if (step === undefined || event.ctrlKey || event.altKey || event.metaKey)
-    return;
-  event.preventDefault();
-  const range = rangeOf(wantedRange ?? state.range);
-  setRangeSoon(event.shiftKey ? widenedRange(range, step) : movedRange(range, step));
+/* The page has the section of one recording. That of BEFORE is the same, and stands above it. */
+function sectionOf(side) {
+  const section = byId('time');
+  if (side === AFTER)
+    return section;
+  const copy = section.cloneNode(true);
+  for (const element of [copy, ...copy.querySelectorAll('[id]')])
+    element.id += '-before';
+  copy.querySelector('[aria-controls]').setAttribute('aria-controls', 'map-before');
+  section.before(copy);
+  return copy;
 }
+
+class Strip {
+  constructor(side) {
+    this.side = side;
+    this.slices = slicesOf(side);
+    this.section = sectionOf(side);
+    this.element = this.part('strip');
+    this.spent = [];
+    this.spentOf = null; /* what of the state the strip is drawn of */
+    this.wanted = null;  /* a range chosen by keys, and not yet shown; null: none */
+    this.timer = 0;
+    this.drag = null;
+    this.label();
+    this.listen();
+    this.map = new ThreadMap(this);
+  }
+
+  part(name) {
+    return byId(this.side === AFTER ? name : `${name}-before`);
+  }
+
+  /* "Before: ": with a comparison's strips it is said which one is meant. */
+  get title() {
+    return !profile.isCompared ? '' : this.side === AFTER ? 'After: ' : 'Before: ';
+  }
+
+  get range() {
+    return shownRange(this.side);
+  }
+
+  get rangeText() {
+    return this.title + rangeText(rangeOf(this.range, this.side), this.side);
+  }
+
+  label() {
+    const {count} = this.slices;
+    this.section.hidden = false;
+    for (const element of [this.section, this.element])
+      element.setAttribute('aria-label', this.title + element.getAttribute('aria-label'));
+    this.element.setAttribute('aria-valuemax', count);
+    this.part('time-begin').textContent = this.title + momentOf(0, this.side);
+    this.part('time-end').textContent = momentOf(count, this.side);
+  }
+
+  draw() {
+    const wanted = `${state.thread} ${state.idle}`;
+    if (this.spentOf === wanted)
+      return;
+    const trees = profile.threads.choice(state.thread).trees.filter((tree) => profile.trees[tree].side === this.side);
+    this.spentOf = wanted;
+    this.spent = spentOfTrees(trees, this.side);
+    this.element.replaceChildren(slicesPicture(stripPaths(this.spent, this.slices), this.slices));
+  }
+
+  show() {
+    clearTimeout(this.timer);
+    this.wanted = null;
+    this.draw();
+    this.showBrush(this.range);
+    this.map.show();
+  }
+
+  /* "0.60 s to 1.80 s: running 50.00 %, lock 50.00 %" */
+  momentText(spent, range) {
+    const when = isWhole(range, this.side) ? `the whole run, ${momentOf(range.end, this.side)}` : rangeText(range, this.side);
+    return `${when}: ${sharesText(spentWithin(spent, range))}`;
+  }
+
+  /* Where the range stands, in the strip and in the map. */
+  showBrush(text) {
+    const range = rangeOf(text, this.side), {count} = this.slices;
+    this.section.classList.toggle('ranged', text !== '');
+    this.section.style.setProperty('--range-begin', `${100 * range.first / count}%`);
+    this.section.style.setProperty('--range-width', `${100 * (range.end - range.first) / count}%`);
+    this.element.setAttribute('aria-valuenow', range.first);
+    this.element.setAttribute('aria-valuetext', this.momentText(this.spent, range));
+    this.say(text ? this.momentText(this.spent, range) : 'Drag in the strip to choose a range of time.');
+  }
+
+  /* isByKey: it is read aloud. */
+  say(text, isByKey = false) {
+    this.part('moment').setAttribute('aria-live', isByKey ? 'polite' : 'off');
+    this.part('moment').textContent = text;
+  }
+
+  /* Of a slice: of a row of the map, or of all threads that are shown. */
+  showMoment(row, slice, isByKey) {
+    const text = this.momentText(row?.slices ?? this.spent, {first: slice, end: slice + 1});
+    this.say(row ? `${row.name}, ${text}` : text, isByKey);
+  }
+
+  /* ---- choosing ---- */
+
+  setRange(text, isNewStep = true) {
+    clearTimeout(this.timer);
+    set(RANGE_KEYS[this.side], text, isNewStep);
+  }
+
+  /* Keys come quickly, and each range takes its time. */
+  setRangeSoon(range) {
+    this.wanted = textOfRange(range, this.side);
+    this.showBrush(this.wanted);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.setRange(this.wanted, false), RANGE_DELAY_MS);
+  }
+
+  /* Returns whether there was anything to clear. */
+  clearRange() {
+    const isAny = Boolean(this.wanted ?? this.range) || this.drag !== null;
+    this.drag = null;
+    if (isAny)
+      this.setRange('');
+    return isAny;
+  }
+
+  /* A range further on, as wide as it is. */
+  movedRange({first, end}, step) {
+    const {count} = this.slices, isAll = isWhole({first, end}, this.side);
+    const width = Math.min(isAll ? FIRST_SLICES : end - first, count);
+    const begin = isAll ? (step > 0 ? 0 : count - width) : clamp(first + step, 0, count - width);
+    return {first: begin, end: begin + width};
+  }
+
+  /* A range of another end: wider, or narrower. */
+  widenedRange(range, step) {
+    const {first, end} = isWhole(range, this.side) ? this.movedRange(range, 1) : range;
+    return {first, end: clamp(end + step, first + 1, this.slices.count)};
+  }
+
+  onKey(event) {
+    const step = STEPS[event.key];
+    if (step === undefined || event.ctrlKey || event.altKey || event.metaKey)
+      return;
+    event.preventDefault();
+    const range = rangeOf(this.wanted ?? this.range, this.side);
+    this.setRangeSoon(event.shiftKey ? this.widenedRange(range, step) : this.movedRange(range, step));
+  }
+
+  /* ---- dragging: in the strip, and in the rows of the map ---- */
+
+  sliceAt(element, x) {
+    const {left, width} = element.getBoundingClientRect(), {count} = this.slices;
+    return clamp(Math.floor(count * (x - left) / width), 0, count - 1);
+  }
+
+  draggedRange({element, from}, x) {
+    const to = this.sliceAt(element, x);
+    return {first: Math.min(from, to), end: Math.max(from, to) + 1};
+  }
+
+  onDragBegin(event) {
+    const element = event.target.closest?.('.slices');
+    if (!element || event.button !== 0)
+      return;
+    element.setPointerCapture(event.pointerId);
+    this.drag = {element, x: event.clientX, from: this.sliceAt(element, event.clientX), isMoved: false};
+  }
+
+  onDrag(event) {
+    const {drag} = this, element = drag?.element ?? event.target.closest?.('.slices');
+    if (!element)
+      return;
+    if (drag)
+      drag.isMoved ||= Math.abs(event.clientX - drag.x) >= DRAG_PX;
+    if (drag?.isMoved)
+      this.showBrush(textOfRange(this.draggedRange(drag, event.clientX), this.side));
+    else
+      this.showMoment(this.map.rowOf(element), this.sliceAt(element, event.clientX), false);
+  }
+
+  /* A click in the strip takes the range back, and one in a row chooses its thread. */
+  onDragEnd(event) {
+    if (!this.drag)
+      return;
+    const {element, isMoved} = this.drag, range = this.draggedRange(this.drag, event.clientX);
+    this.drag = null;
+    if (isMoved)
+      this.setRange(textOfRange(range, this.side));
+    else if (element === this.element)
+      this.clearRange();
+    else
+      chooseRow(this.map.rowOf(element));
+  }
+
+  /* It has ended otherwise, or nothing is pointed at. */
+  onDragCancel() {
+    this.drag = null;
+    this.showBrush(this.wanted ?? this.range);
+  }
+
+  listen() {
+    const {section} = this;
+    this.element.addEventListener('keydown', (event) => this.onKey(event));
+    section.addEventListener('pointerdown', (event) => this.onDragBegin(event));
+    section.addEventListener('pointermove', (event) => this.onDrag(event));
+    section.addEventListener('pointerup', (event) => this.onDragEnd(event));
+    section.addEventListener('pointercancel', () => this.onDragCancel());
+    section.addEventListener('pointerleave', () => this.onDragCancel());
+  }
+}
+
+/* ---- all of them ---- */
+
+const showTime = () => strips.forEach((strip) => strip.show());
 
 /* Returns whether there was anything to clear. */
-function clearRange() {
-  const isAny = Boolean(wantedRange ?? state.range) || drag !== null;
-  drag = null;
-  if (isAny)
-    setRange('');
-  return isAny;
-}
-
-/* ---- dragging: in the strip, and in the rows of the map ---- */
-
-function sliceAt(element, x) {
-  const {left, width} = element.getBoundingClientRect(), {count} = data.slices;
-  return clamp(Math.floor(count * (x - left) / width), 0, count - 1);
-}
-
-const draggedRange = ({element, from}, x) => {
-  const to = sliceAt(element, x);
-  return {first: Math.min(from, to), end: Math.max(from, to) + 1};
-};
-
-const slicesOf = (event) => event.target.closest?.('.slices');
-
-function onDragBegin(event) {
-  const element = slicesOf(event);
-  if (!element || event.button !== 0)
-    return;
-  element.setPointerCapture(event.pointerId);
-  drag = {element, x: event.clientX, from: sliceAt(element, event.clientX), isMoved: false};
-}
-
-function onDrag(event) {
-  const element = drag?.element ?? slicesOf(event);
-  if (!element)
-    return;
-  if (drag)
-    drag.isMoved ||= Math.abs(event.clientX - drag.x) >= DRAG_PX;
-  if (drag?.isMoved)
-    showBrush(textOfRange(draggedRange(drag, event.clientX)));
-  else
-    showMoment(rowOfMap(element), sliceAt(element, event.clientX), false);
-}
-
-/* A click in the strip takes the range back, and one in a row chooses its thread. */
-function onDragEnd(event) {
-  if (!drag)
-    return;
-  const {element, isMoved} = drag, range = draggedRange(drag, event.clientX);
-  drag = null;
-  if (isMoved)
-    setRange(textOfRange(range));
-  else if (element === strip)
-    clearRange();
-  else
-    chooseRow(rowOfMap(element));
-}
-
-/* It has ended otherwise, or nothing is pointed at. */
-function onDragCancel() {
-  drag = null;
-  showBrush(wantedRange ?? state.range);
-}
+const clearRanges = () => strips.filter((strip) => strip.clearRange()).length > 0;
 
 function makeTime() {
-  if (!isTimed())
-    return;
-  const time = byId('time');
-  strip.setAttribute('aria-valuemax', data.slices.count);
-  byId('time-begin').textContent = momentOf(0);
-  byId('time-end').textContent = momentOf(data.slices.count);
-  strip.addEventListener('keydown', onStripKey);
-  time.addEventListener('pointerdown', onDragBegin);
-  time.addEventListener('pointermove', onDrag);
-  time.addEventListener('pointerup', onDragEnd);
-  time.addEventListener('pointercancel', onDragCancel);
-  time.addEventListener('pointerleave', onDragCancel);
-  makeMap();
+  strips.push(...timedSides().map((side) => new Strip(side)));
+  byId('time-keys').hidden = strips.length === 0;
 }

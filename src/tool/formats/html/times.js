@@ -1,6 +1,7 @@
 /*
- * When time was spent: src/tool/formats/html_times.h. The run is divided into slices, and each node has its part of each. A
- * range of slices is chosen as text, "12-40": the first one, and the one after the last. "" is the whole run.
+ * When time was spent: src/tool/formats/html_times.h. Each run is divided into slices, and each node has its part of each. A
+ * range of slices is chosen as text, "12-40": the first one, and the one after the last. "" is the whole run. In a comparison each
+ * recording has its own slices, and its own range.
  */
 
 const UNITS_OF_SLICE = 1000;
@@ -57,21 +58,26 @@ class Times {
 
 /* ---- ranges ---- */
 
-const isTimed = () => Boolean(data.slices);
+const RANGE_KEYS = ['range', 'range-before']; /* of the state, by recording */
 
-function rangeOf(text) {
-  const [first, end] = text ? text.split('-').map(Number) : [0, data.slices.count];
+const slicesOf = (side) => profile.recordings[side]?.slices;
+const isTimed = (side) => Boolean(slicesOf(side));
+const timedSides = () => [BEFORE, AFTER].filter(isTimed); /* in the order in which they are shown */
+const shownRange = (side) => state[RANGE_KEYS[side]];
+
+function rangeOf(text, side) {
+  const [first, end] = text ? text.split('-').map(Number) : [0, slicesOf(side).count];
   return {first, end};
 }
 
-const isWhole = ({first, end}) => first === 0 && end === data.slices.count;
-const textOfRange = (range) => isWhole(range) ? '' : `${range.first}-${range.end}`;
+const isWhole = ({first, end}, side) => first === 0 && end === slicesOf(side).count;
+const textOfRange = (range, side) => isWhole(range, side) ? '' : `${range.first}-${range.end}`;
 
-function isRange(text) {
-  if (!isTimed() || !/^\d{1,4}-\d{1,4}$/.test(text))
+function isRange(text, side) {
+  if (!isTimed(side) || !/^\d{1,4}-\d{1,4}$/.test(text))
     return false;
-  const {first, end} = rangeOf(text);
-  return first < end && end <= data.slices.count && textOfRange({first, end}) === text;
+  const {first, end} = rangeOf(text, side);
+  return first < end && end <= slicesOf(side).count && textOfRange({first, end}, side) === text;
 }
 
 /* What of a tree lies in a range. */
@@ -105,19 +111,20 @@ class RangedTree {
   }
 }
 
-let rangedOf = '';
-const rangedTrees = new Map(); /* of the range that was shown last */
+const rangedOf = ['', ''];                    /* the ranges that were shown last, by recording */
+const rangedTrees = [new Map(), new Map()]; /* of these */
 
-/* A tree of the profile, or what of it lies in the range that is shown. */
+/* A tree of the profile, or what of it lies in the range of its recording that is shown. */
 function shownTree(number) {
-  if (!state.range)
-    return profile.trees[number];
-  if (rangedOf !== state.range)
-    rangedTrees.clear();
-  rangedOf = state.range;
-  if (!rangedTrees.has(number))
-    rangedTrees.set(number, new RangedTree(profile.trees[number], rangeOf(state.range)));
-  return rangedTrees.get(number);
+  const tree = profile.trees[number], {side} = tree, range = shownRange(side);
+  if (!range)
+    return tree;
+  if (rangedOf[side] !== range)
+    rangedTrees[side].clear();
+  rangedOf[side] = range;
+  if (!rangedTrees[side].has(number))
+    rangedTrees[side].set(number, new RangedTree(tree, rangeOf(range, side)));
+  return rangedTrees[side].get(number);
 }
 
 /* The sums of the range of such trees, as totalsOf has them of the whole run. */
@@ -145,7 +152,7 @@ function totalsOfRange(trees) {
 function spentInSlices(tree) {
   if (tree.spentInSlices)
     return tree.spentInSlices;
-  const spent = floats(SPENT_WORDS.length, data.slices.count);
+  const spent = floats(SPENT_WORDS.length, slicesOf(tree.side).count);
   const {count, node, slice, cpu, rundelay, blocked} = tree.times;
   for (let at = 0; at < count; at++) {
     spent[RUNNING][slice[at]] += cpu[at];
@@ -156,10 +163,10 @@ function spentInSlices(tree) {
   return tree.spentInSlices;
 }
 
-/* Of several trees. */
-const spentOfTrees = (trees) => SPENT_WORDS.map((_, kind) => {
+/* Of several trees of a recording. */
+const spentOfTrees = (trees, side) => SPENT_WORDS.map((_, kind) => {
   const columns = trees.map((tree) => spentInSlices(profile.trees[tree])[kind]).filter(Boolean);
-  return columns.length > 0 ? columns.reduce((sum, column) => sum.map((ns, slice) => ns + column[slice]), new Float64Array(data.slices.count)) : null;
+  return columns.length > 0 ? columns.reduce((sum, column) => sum.map((ns, slice) => ns + column[slice]), new Float64Array(slicesOf(side).count)) : null;
 });
 
 /* By what it is spent on, the time of slices in a range. Idle time is not there while it is hidden. */
@@ -177,12 +184,12 @@ function sharesText(spent) {
 
 /* ---- times for people ---- */
 
-/* All in one unit, and as exact as slices are. */
-function formatMoment(ns) {
-  const [unit, size] = unitOf(Number(data.duration_ns));
-  const digits = Math.max(0, Math.ceil(-Math.log10(data.slices.ns / size)));
-  return `${(ns / size).toFixed(digits)}\u00a0${unit}`;
+/* When a slice begins. All are in one unit, and as exact as slices are. */
+function momentOf(slice, side) {
+  const durationNs = Number(profile.recordings[side].duration_ns), {ns} = slicesOf(side);
+  const [unit, size] = unitOf(durationNs);
+  const digits = Math.max(0, Math.ceil(-Math.log10(ns / size)));
+  return `${(Math.min(slice * ns, durationNs) / size).toFixed(digits)}\u00a0${unit}`;
 }
 
-const momentOf = (slice) => formatMoment(Math.min(slice * data.slices.ns, Number(data.duration_ns)));
-const rangeText = ({first, end}) => `${momentOf(first)} to ${momentOf(end)}`;
+const rangeText = ({first, end}, side) => `${momentOf(first, side)} to ${momentOf(end, side)}`;
