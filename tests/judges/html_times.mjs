@@ -30,9 +30,9 @@ async function drag(page, selector, from, to) {
   await page.mouse.up();
 }
 
-/* How much of the strip is of a kind, in whole slices of all threads. */
-const barsOf = (page, kind) => page.locator(`#strip .spent-${kind}`).evaluateAll((paths) => paths.flatMap((path) => [...path.getAttribute('d').matchAll(/h1v([\d.]+)/g)])
-  .reduce((sum, [, height]) => sum + Number(height), 0) / 100);
+/* How much of the strip is of a kind, in whole slices of its height. */
+const heights = (paths) => paths.flatMap((path) => [...path.getAttribute('d').matchAll(/h1v([\d.]+)/g)]).reduce((sum, [, height]) => sum + Number(height), 0);
+const barsOf = async (page, kind) => await page.locator(`#strip .spent-${kind}`).evaluateAll(heights) / 100;
 
 /* The colour and the strength of a slice of the map. */
 async function colourInMap(page, row, slice) {
@@ -69,7 +69,7 @@ export async function theStripAddsUp() {
   equal('in words', plain(await page.getAttribute('#strip', 'aria-valuetext')), 'the whole run, 2.40 s: idle 33.33 %, running 33.19 %, lock 16.67 %, sleep 16.67 %');
   await page.uncheck('#idle');
   equal('idle time is hidden', await barsOf(page, 'idle'), 0);
-  equal('the others keep their room', (3 * await barsOf(page, 'running')).toFixed(1), '239.0');
+  equal('two threads have all of the height', (2 * await barsOf(page, 'running')).toFixed(1), '239.0');
   await page.selectOption('#thread', {label: 'worker (8002)'});
   equal('of one thread', await barsOf(page, 'lock'), 120);
   equal('of one thread, running', await barsOf(page, 'running'), 119);
@@ -302,6 +302,8 @@ export async function bothRecordingsHaveAStrip() {
   equal('sections', (await page.locator('.time:visible').evaluateAll((all) => all.map((each) => each.getAttribute('aria-label')))).join(), 'Before: Time,After: Time');
   equal('beginnings', (await page.locator('.axis > span:first-child').allTextContents()).map(plain).join(), 'Before: 0.00 s,After: 0.00 s');
   equal('ends', (await page.locator('.axis > span:last-child').allTextContents()).map(plain).join(), '4.80 s,2.40 s');
+  equal('one scale: the bars before', (2 * await page.locator('#strip-before .spent-running').evaluateAll(heights) / 100).toFixed(1), '239.0');
+  equal('a button for both maps', await page.locator('.axis button:visible').count(), 1);
   equal('before in words', plain(await page.getAttribute('#strip-before', 'aria-valuetext')), 'the whole run, 4.80 s: running 49.79 %, lock 25.00 %, sleep 25.00 %');
   await frame(page, 'crunch').hover();
   equal('the whole runs', await rowOf(page, 'CPU'), '4.780 s,2.390 s,\u22122.390 s,\u221250.0 %');

@@ -142,8 +142,8 @@ function recordingText(recording) {
 function makeComparison() {
   byId('comparison').hidden = false;
   byId('measures').className = 'compared';
-  byId('of-before').textContent = recordingText(profile.recordings[BEFORE]);
-  byId('of-after').textContent = recordingText(profile.recordings[AFTER]);
+  for (const [id, side] of [['of-before', BEFORE], ['of-after', AFTER]])
+    byId(id).textContent = byId(id).title = recordingText(profile.recordings[side]);
   byId('colour').prepend(makeOption('change', 'Change'));
   byId('thread').title = 'Threads of one name: a single thread has no counterpart in the other recording';
   for (const id of ['side', 'scale'])

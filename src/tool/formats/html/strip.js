@@ -19,17 +19,16 @@ const slicesPicture = (paths, {count}) => {
   return picture;
 };
 
-/* A bar for each slice and kind, one upon the other from below. Idle time has its room, which is empty while it is hidden. */
-function stripPaths(spent, {count}) {
-  const whole = spent.reduce((sums, column) => column ? sums.map((ns, slice) => ns + column[slice]) : sums, new Float64Array(count));
+/* A bar for each slice and kind, one upon the other from below. threads: so many have the whole height. */
+function stripPaths(spent, {count, ns: sliceNs}, threads) {
   const tops = new Float64Array(count).fill(100);
   return spent.map((column, kind) => {
-    const bars = column ? Array.from(column, (ns, slice) => {
-      const height = whole[slice] > 0 ? 100 * ns / whole[slice] : 0;
+    const bars = column && isSpentShown(kind) ? Array.from(column, (ns, slice) => {
+      const height = 100 * ns / (sliceNs * threads);
       tops[slice] -= height;
       return height > 0 ? `M${slice} ${tops[slice].toFixed(2)}h1v${height.toFixed(2)}h-1z` : '';
     }) : [];
-    return isSpentShown(kind) && bars.some(Boolean) ? svgElement('path', {class: `spent-${SPENT_WORDS[kind]}`, d: bars.join('')}) : null;
+    return bars.some(Boolean) ? svgElement('path', {class: `spent-${SPENT_WORDS[kind]}`, d: bars.join('')}) : null;
   }).filter(Boolean);
 }
 
@@ -47,7 +46,7 @@ function sectionOf(side) {
   const copy = section.cloneNode(true);
   for (const element of [copy, ...copy.querySelectorAll('[id]')])
     element.id += '-before';
-  copy.querySelector('[aria-controls]').setAttribute('aria-controls', 'map-before');
+  byId('show-map').setAttribute('aria-controls', 'map map-before');
   section.before(copy);
   return copy;
 }
@@ -59,7 +58,8 @@ class Strip {
     this.section = sectionOf(side);
     this.element = this.part('strip');
     this.spent = [];
-    this.spentOf = null; /* what of the state the strip is drawn of */
+    this.spentOf = null; /* the threads it is of */
+    this.drawnOf = null; /* what of the state it is drawn of */
     this.wanted = null;  /* a range chosen by keys, and not yet shown; null: none */
     this.timer = 0;
     this.drag = null;
@@ -93,16 +93,31 @@ class Strip {
     this.element.setAttribute('aria-valuemax', count);
     this.part('time-begin').textContent = this.title + momentOf(0, this.side);
     this.part('time-end').textContent = momentOf(count, this.side);
+    this.part('show-map').hidden = this.side !== timedSides().at(-1); /* it is for all of them */
+  }
+
+  gather() {
+    if (this.spentOf === state.thread)
+      return;
+    const trees = profile.threads.choice(state.thread).trees.filter((tree) => profile.trees[tree].side === this.side);
+    this.spentOf = state.thread;
+    this.spent = spentOfTrees(trees, this.side);
+  }
+
+  /* How many threads there are in the slice that has most, without those that are idle and hidden. */
+  get mostThreads() {
+    const sums = this.spent.reduce((sum, column, kind) => column && isSpentShown(kind) ? sum.map((ns, slice) => ns + column[slice]) : sum,
+                                   new Float64Array(this.slices.count));
+    return sums.reduce((most, ns) => Math.max(most, ns / this.slices.ns), 0);
   }
 
   draw() {
     const wanted = `${state.thread} ${state.idle}`;
-    if (this.spentOf === wanted)
+    if (this.drawnOf === wanted)
       return;
-    const trees = profile.threads.choice(state.thread).trees.filter((tree) => profile.trees[tree].side === this.side);
-    this.spentOf = wanted;
-    this.spent = spentOfTrees(trees, this.side);
-    this.element.replaceChildren(slicesPicture(stripPaths(this.spent, this.slices), this.slices));
+    const threads = Math.max(...strips.map(({mostThreads}) => mostThreads)); /* two strips have one scale */
+    this.drawnOf = wanted;
+    this.element.replaceChildren(slicesPicture(stripPaths(this.spent, this.slices, threads), this.slices));
   }
 
   show() {
@@ -127,7 +142,12 @@ class Strip {
     this.section.style.setProperty('--range-width', `${100 * (range.end - range.first) / count}%`);
     this.element.setAttribute('aria-valuenow', range.first);
     this.element.setAttribute('aria-valuetext', this.momentText(this.spent, range));
-    this.say(text ? this.momentText(this.spent, range) : 'Drag in the strip to choose a range of time.');
+    this.say(text ? this.momentText(this.spent, range) : this.hint);
+  }
+
+  /* It is said once. */
+  get hint() {
+    return this === strips[0] ? 'Drag in the strip to choose a range of time.' : '';
   }
 
   /* isByKey: it is read aloud. */
@@ -254,7 +274,10 @@ class Strip {
 
 /* ---- all of them ---- */
 
-const showTime = () => strips.forEach((strip) => strip.show());
+function showTime() {
+  strips.forEach((strip) => strip.gather());
+  strips.forEach((strip) => strip.show());
+}
 
 /* Returns whether there was anything to clear. */
 const clearRanges = () => strips.filter((strip) => strip.clearRange()).length > 0;
