@@ -180,6 +180,37 @@ class Calls {
   }
 }
 
+/*
+ * Goes through a part of the tree of calls: enters and leaves each node of it. Callees stand in lists, so this needs no stack: it goes
+ * down, aside, or up again.
+ */
+class CallsWalk {
+  constructor(of) {
+    this.calls = of;
+  }
+
+  walk(top) {
+    const {firstChild, nextSibling, parent} = this.calls;
+    let node = top;
+    this.enter(top);
+    for (;;) {
+      if (firstChild[node] !== 0) {
+        node = firstChild[node];
+      } else {
+        while (node !== top && nextSibling[node] === 0) {
+          this.leave(node);
+          node = parent[node];
+        }
+        this.leave(node);
+        if (node === top)
+          return;
+        node = nextSibling[node];
+      }
+      this.enter(node);
+    }
+  }
+}
+
 /* ---- from the profile ---- */
 
 class CallsBuilder {

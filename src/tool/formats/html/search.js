@@ -1,6 +1,6 @@
 /*
- * The search. It looks at the names of functions first, of which there are far fewer than nodes. Then it looks for the time of
- * those that match, in a list of the nodes of each function.
+ * The search. It looks at the names of functions first, of which there are far fewer than nodes. Then it takes one pass over the
+ * tree of calls, in an order that is made when the search is gone to.
  */
 
 const SEARCH_DELAY_MS = 60; /* after the last key */
@@ -73,89 +73,83 @@ function findAbove() {
   }
 }
 
+/* ---- the time of matches ---- */
+
+/*
+ * The nodes of the tree of calls, each followed by all that it calls. So what is inside a match is skipped at once, and the rest is read in a row.
+ */
+class NodesInOrder extends CallsWalk {
+  constructor(of) {
+    super(of);
+    for (const key of ['node', 'frame', 'end', 'place'])
+      this[key] = new Int32Array(of.count); /* end: the place after all that a node calls */
+    this.at = 0;
+    this.walk(of.root);
+    this.place = null; /* of each node: it was for making this */
+  }
+
+  enter(node) {
+    this.place[node] = this.at;
+    this.node[this.at] = node;
+    this.frame[this.at++] = this.calls.frame[node];
+  }
+
+  leave(node) {
+    this.end[this.place[node]] = this.at;
+  }
+
+  /* Those of matches that are inside no other one. */
+  outermostMatches() {
+    const {node, frame, end} = this, found = [];
+    for (let at = 0; at < node.length;) {
+      if (isMatchFrame[frame[at]]) {
+        found.push(node[at]);
+        at = end[at];
+      } else {
+        at++;
+      }
+    }
+    return found;
+  }
+}
+
+let nodesInOrder = null;
+function orderedNodes() {
+  if (nodesInOrder?.calls !== calls)
+    nodesInOrder = new NodesInOrder(calls);
+  return nodesInOrder;
+}
+
+let frameHasTime = null;    /* of each frame, whether any node of it has time */
+let frameHasTimeOf = null;  /* what of the state that is of */
+function framesWithTime() {
+  const wanted = `${callsOf} ${state.event}`;
+  if (frameHasTimeOf === wanted)
+    return frameHasTime;
+  const {frame, count} = calls, total = calls.ofAny('total', column());
+  frameHasTimeOf = wanted;
+  frameHasTime = new Uint8Array(profile.frames.length);
+  for (let node = 0; node < count; node++) {
+    if (total[node] > 0)
+      frameHasTime[frame[node]] = 1;
+  }
+  return frameHasTime;
+}
+
 /* Whoever goes to the search will type. */
 function prepareSearch() {
   searchedTexts(false);
-  nodesOfFrames();
+  orderedNodes();
+  framesWithTime();
 }
-
-/* ---- the time of matches ---- */
-
-/* The nodes of each frame in the tree of calls, one frame after the other. */
-class NodesByFrame {
-  constructor(of) {
-    const {frame, count} = of, next = new Int32Array(profile.frames.length + 1);
-    for (let node = 0; node < count; node++)
-      next[frame[node] + 1]++;
-    for (let i = 1; i < next.length; i++)
-      next[i] += next[i - 1];
-    this.of = of;
-    this.first = next.slice();
-    this.nodes = new Int32Array(count);
-    for (let node = 0; node < count; node++)
-      this.nodes[next[frame[node]]++] = node;
-  }
-
-  nodesOf({number}) {
-    return this.nodes.subarray(this.first[number], this.first[number + 1]);
-  }
-}
-
-let nodesByFrame = null;
-function nodesOfFrames() {
-  if (nodesByFrame?.of !== calls)
-    nodesByFrame = new NodesByFrame(calls);
-  return nodesByFrame;
-}
-
-/* Few nodes: looks from each one outwards for another match, as far as nobody has looked. */
-function outermostOfFew(lists) {
-  const {parent, frame, root} = calls, outermost = [];
-  const isFree = new Uint8Array(calls.count); /* neither it nor a caller of it is a match */
-  isFree[root] = 1;
-  for (const nodes of lists) {
-    for (const node of nodes) {
-      let caller = parent[node];
-      while (!isFree[caller] && !isMatchFrame[frame[caller]])
-        caller = parent[caller];
-      if (!isFree[caller])
-        continue;
-      outermost.push(node);
-      for (caller = parent[node]; !isFree[caller]; caller = parent[caller])
-        isFree[caller] = 1;
-    }
-  }
-  return outermost;
-}
-
-/* Many nodes: from the root on, what is inside the first match need not be looked at. */
-function outermostOfMany() {
-  const {firstChild, nextSibling, parent, frame, root} = calls, outermost = [];
-  for (let node = firstChild[root]; node !== root;) {
-    const isFound = isMatchFrame[frame[node]];
-    if (isFound)
-      outermost.push(node);
-    if (!isFound && firstChild[node] !== 0) {
-      node = firstChild[node];
-      continue;
-    }
-    while (node !== root && nextSibling[node] === 0)
-      node = parent[node];
-    if (node !== root)
-      node = nextSibling[node];
-  }
-  return outermost;
-}
-
-const MANY = 1 / 16; /* of all nodes */
 
 /* The total of all stacks with a match, each once, in each recording; and the number of functions that have time in them. */
 function matchedTotals() {
-  const index = nodesOfFrames(), lists = Array.from(matches, (frame) => index.nodesOf(frame)), known = calls.ofAny('total', column());
-  const isMany = lists.reduce((sum, {length}) => sum + length, 0) > MANY * calls.count;
-  const outermost = isMany ? outermostOfMany() : outermostOfFew(lists);
-  return {sums: calls.sides.map(({total}) => outermost.reduce((sum, node) => sum + total[column()][node], 0)),
-          functions: lists.filter((nodes) => nodes.some((node) => known[node] > 0)).length};
+  const outermost = orderedNodes().outermostMatches(), hasTime = framesWithTime();
+  let functions = 0;
+  for (const {number} of matches)
+    functions += hasTime[number];
+  return {sums: calls.sides.map(({total}) => outermost.reduce((sum, node) => sum + total[column()][node], 0)), functions};
 }
 
 function foundText() {

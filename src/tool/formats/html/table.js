@@ -1,11 +1,9 @@
 /* The table of functions. */
 
-/*
- * The self and total values of each function in the zoomed part, in one recording. A function inside itself counts once. Callees stand
- * in lists in the tree of calls, so the walk needs no stack: it goes down, aside, or up again.
- */
-class FunctionSums {
+/* The self and total values of each function in the zoomed part, in one recording. A function inside itself counts once. */
+class FunctionSums extends CallsWalk {
   constructor(side) {
+    super(calls);
     this.selfOf = calls.sides[side].self[column()]; /* of each node of the tree of calls */
     this.totalOf = calls.sides[side].total[column()];
     this.self = new Float64Array(profile.frames.length);
@@ -22,27 +20,6 @@ class FunctionSums {
 
   leave(node) {
     this.open[calls.frame[node]]--;
-  }
-
-  walk(top) {
-    const {firstChild, nextSibling, parent} = calls;
-    let node = top;
-    this.enter(top);
-    for (;;) {
-      if (firstChild[node] !== 0) {
-        node = firstChild[node];
-      } else {
-        while (node !== top && nextSibling[node] === 0) {
-          this.leave(node);
-          node = parent[node];
-        }
-        this.leave(node);
-        if (node === top)
-          return;
-        node = nextSibling[node];
-      }
-      this.enter(node);
-    }
   }
 
   addStack(source) {
