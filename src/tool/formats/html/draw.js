@@ -54,12 +54,17 @@ function framesToDraw(graphPx) {
   const found = view.sides.flatMap((side) => framesInSight(side, graphPx));
   if (found.length > FRAMES_MAX)
     found.sort((a, b) => (b.x1 - b.x0) - (a.x1 - a.x0)).length = FRAMES_MAX;
-  const isWide = (node) => isAbove(node) || partOf(node).width * graphPx >= NARROWEST_ELEMENT_PX;
-  const wide = new Set(found.filter(isWide));
+  const wide = new Set(), narrow = [];
+  for (const node of found) {
+    if (isAbove(node) || partOf(node).width * graphPx >= NARROWEST_ELEMENT_PX)
+      wide.add(node);
+    else
+      narrow.push(node);
+  }
   wide.delete(view.callers); /* the other root stands for both */
   wide.add(current);
   /* In the order of reading: row by row. */
-  return {wide: [...wide].sort((a, b) => rowOf(a) - rowOf(b) || a.x0 - b.x0 || a.first - b.first), narrow: found.filter((node) => !isWide(node))};
+  return {wide: [...wide].sort((a, b) => rowOf(a) - rowOf(b) || a.x0 - b.x0 || a.first - b.first), narrow};
 }
 
 /* ---- one frame ---- */

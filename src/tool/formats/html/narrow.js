@@ -16,17 +16,24 @@ function partOf(node) {
   return {left: (node.x0 - x0) / (x1 - x0), width: (node.x1 - node.x0) / (x1 - x0)};
 }
 
-/* One after the other, with a gap as the others have. */
-function narrowOutlines(firstRow) {
+/* A rectangle, with a gap to the next one as elements have it. */
+function narrowOutline(node, row) {
+  const {left, width} = partOf(node), widthPx = width * narrowPx;
+  const shown = (widthPx - Math.min(1, widthPx / 5)).toFixed(2);
+  return `M${(left * narrowPx).toFixed(2)} ${row * ROW_PX}h${shown}v${ROW_PX - 1}h-${shown}z`;
+}
+
+/* By how they look. rows: of each frame. */
+function narrowOutlines(rows, firstRow) {
   const outlines = new Map();
-  for (const node of narrowFrames) {
-    const {left, width} = partOf(node), widthPx = width * narrowPx;
-    const look = `${classOf(node)};${colourOf(node, true)}`;
-    const shown = (widthPx - Math.min(1, widthPx / 5)).toFixed(2);
-    const outline = `M${(left * narrowPx).toFixed(2)} ${(rowOf(node) - firstRow) * ROW_PX}h${shown}v${ROW_PX - 1}h-${shown}z`;
-    outlines.set(look, (outlines.get(look) ?? '') + outline);
-  }
-  return outlines;
+  narrowFrames.forEach((node, i) => {
+    const look = `${classOf(node)};${colourOf(node, true)}`, known = outlines.get(look), outline = narrowOutline(node, rows[i] - firstRow);
+    if (known)
+      known.push(outline);
+    else
+      outlines.set(look, [outline]);
+  });
+  return Array.from(outlines, ([look, all]) => [look, all.join('')]);
 }
 
 function makeNarrowPath(look) {
@@ -39,7 +46,7 @@ function makeNarrowPath(look) {
 /* What is set again costs the browser as much as what is new. */
 function paintNarrow() {
   const rows = narrowFrames.map(rowOf), first = rows.reduce((a, b) => Math.min(a, b), Infinity), last = rows.reduce((a, b) => Math.max(a, b), -1);
-  const outlines = narrowOutlines(first);
+  const outlines = new Map(narrowOutlines(rows, first));
   for (const [look, {path}] of narrowPaths) {
     if (!outlines.has(look)) {
       path.remove();

@@ -19,7 +19,7 @@ const NARROWEST_ELEMENT_PX = 8; /* narrower ones are painted: see narrow.js */
 const NARROWEST_TEXT_PX = 28;
 const FRAMES_MAX = 3000;    /* at most so many are drawn at a time, the widest ones */
 const PALETTE = 9;          /* modules with a colour of their own */
-const ROWS_STEP = 50;       /* rows of the table that are shown at first */
+const ROWS_STEP = 25;       /* rows of the table that are shown at first */
 const DEFAULTS = {event: 'wall', thread: 'all', view: 'callees', of: '', zoom: '0', search: '', look: 'icicle', colour: 'time', idle: 'hidden', filters: '',
                   side: 'after', scale: 'time', units: '1,1', theme: 'auto', sort: 'self', range: '', 'range-before': '', map: 'hidden'};
 
