@@ -7,19 +7,22 @@
  * A symbol without a size is a label, as hand-written assembly has them. It reaches to the end of its
  * section, so _init does not name the PLT after it, but never across the start or the end of a sized symbol.
  *
- * The string tables are needed only until the symbols are chosen: the names chosen are copied.
+ * The string tables are needed only until the symbols are chosen: the names chosen are copied. Of a table
+ * only the names of symbols that cover a query are read.
  */
 #include "elf.h"
 
 #include "base/arena.h"
 #include "elf_image.h"
 #include "elf_plt.h"
+#include "elf_strings.h"
 #include "base/sort.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum {
+    ADDRESS_PARTS = 256,
     NAME_MAX_BYTES = 64 * 1024,    /* longer names are not believed */
     NAME_COMPARED_MAX_BYTES = 256, /* of two names of one function: bounds the time for hostile names */
 };
@@ -40,35 +43,61 @@ struct candidate {
 struct symbol_search {
     const struct elf_image *image;
     size_t count;
-    uint64_t *addresses;        /* of the queries; dense, for the binary search */
-    uint64_t *barriers;         /* labels below this address do not reach the query or a later one */
-    struct candidate *labels;   /* the last label at or before the query and after the query before it */
-    struct candidate *covering; /* 2 * count nodes: the best sized symbol that covers all of the node */
-    size_t memory_bytes;        /* all four, in one block that starts at covering */
-    const char *strings;        /* of the symbol table being read */
-    size_t strings_end;         /* after the last NUL: a name that starts before it is terminated */
+    uint64_t *addresses;         /* of the queries; dense, for the search */
+    uint32_t *first_of_part;     /* the first query at or after the start of each part of the addresses */
+    uint32_t part_shift;         /* a part has 1 << part_shift bytes */
+    uint64_t *barriers;          /* labels below this address do not reach the query or a later one */
+    struct candidate *labels;    /* the last label at or before the query and after the query before it */
+    struct candidate *covering;  /* 2 * count nodes: the best sized symbol that covers all of the node */
+    size_t memory_bytes;         /* of these arrays, in one block that starts at covering */
+    struct elf_strings *strings; /* of the symbol table being read */
 };
+
+/* A table has tens of thousands of symbols, most of them far from any query. So a search begins in one of
+ * ADDRESS_PARTS parts of the addresses, and is a binary one only among the queries of that part. */
+static void divide_addresses(struct symbol_search *search)
+{
+    const uint64_t *addresses = search->addresses, reach = addresses[search->count - 1] - addresses[0];
+    while (reach >> search->part_shift >= ADDRESS_PARTS)
+        search->part_shift++;
+    for (size_t part = 0, query = 0; part <= ADDRESS_PARTS; part++) {
+        while (query < search->count && (addresses[query] - addresses[0]) >> search->part_shift < part)
+            query++;
+        search->first_of_part[part] = (uint32_t)query;
+    }
+}
 
 static int search_init(struct symbol_search *search, const struct elf_image *image,
                        const struct elf_query *queries, size_t count)
 {
     const size_t query_bytes = 3 * sizeof(struct candidate) + 2 * sizeof(uint64_t);
-    *search = (struct symbol_search){.image = image, .count = count, .memory_bytes = count * query_bytes};
-    search->covering = count <= SIZE_MAX / query_bytes ? scratch_alloc(search->memory_bytes) : NULL;
+    const size_t parts_bytes = (ADDRESS_PARTS + 1) * sizeof(uint32_t);
+    *search = (struct symbol_search){
+        .image = image, .count = count, .memory_bytes = count * query_bytes + parts_bytes};
+    search->covering = count <= UINT32_MAX ? scratch_alloc(search->memory_bytes) : NULL;
     if (!search->covering)
         return -ENOMEM;
     search->labels = search->covering + 2 * count;
     search->addresses = (uint64_t *)(search->labels + count);
     search->barriers = search->addresses + count;
+    search->first_of_part = (uint32_t *)(search->barriers + count);
     for (size_t i = 0; i < count; i++)
         search->addresses[i] = queries[i].elf_address;
+    divide_addresses(search);
     return 0;
 }
 
 /* Index of the first query at or after an address. */
 static size_t first_query(const struct symbol_search *search, uint64_t address)
 {
-    return sort_find_first(search->addresses, search->count, sizeof *search->addresses, address);
+    const uint64_t *addresses = search->addresses;
+    if (address <= addresses[0])
+        return 0;
+    if (address > addresses[search->count - 1])
+        return search->count;
+    size_t part = (address - addresses[0]) >> search->part_shift;
+    size_t first = search->first_of_part[part], end = search->first_of_part[part + 1];
+    return first + sort_find_first(addresses + first, end - first, sizeof *addresses, address);
 }
 
 /* The nearest start wins, then the rank, the shorter name, and the alphabet: the same from build to build. */
@@ -115,12 +144,11 @@ static bool is_mapping_symbol(const struct symbol_search *search, const char *na
            (name[1] == 'x' || name[1] == 'd') && (name[2] == '\0' || name[2] == '.');
 }
 
+/* As much of it as is compared. */
 static const char *readable_name(const struct symbol_search *search, const Elf64_Sym *symbol)
 {
-    if (symbol->st_name >= search->strings_end)
-        return NULL;
-    const char *name = search->strings + symbol->st_name;
-    return *name && !is_mapping_symbol(search, name) ? name : NULL;
+    const char *name = elf_strings_at(search->strings, symbol->st_name, NAME_COMPARED_MAX_BYTES);
+    return name && *name && !is_mapping_symbol(search, name) ? name : NULL;
 }
 
 /* The leading underscore of a mangled C++ name was not written by its author. */
@@ -183,7 +211,9 @@ static void collect_sized(struct symbol_search *search, const Elf64_Sym *symbol,
     uint64_t start = symbol->st_value, end = section_end;
     if (symbol->st_size < end - start)
         end = start + symbol->st_size;
-    size_t first = first_query(search, start), last = first_query(search, end);
+    size_t first = first_query(search, start), last = first;
+    if (first < search->count && search->addresses[first] < end)
+        last = first_query(search, end);
     raise_barrier(search, first, start + 1);
     raise_barrier(search, last, end);
     const char *name = first < last ? readable_name(search, symbol) : NULL;
@@ -207,14 +237,9 @@ static void collect_symbol(void *context, const void *entry)
         collect_sized(search, symbol, end);
 }
 
-static void collect_table(struct symbol_search *search, const Elf64_Shdr *table,
-                          const struct elf_bytes *strings)
+static void collect_table(struct symbol_search *search, const Elf64_Shdr *table, struct elf_strings *strings)
 {
-    const char *last_nul = strings->data ? memrchr(strings->data, 0, strings->bytes) : NULL;
-    if (!last_nul)
-        return;
-    search->strings = strings->data;
-    search->strings_end = (size_t)(last_nul - search->strings) + 1;
+    search->strings = strings;
     elf_table_visit(search->image, table, sizeof(Elf64_Sym), collect_symbol, search);
 }
 
@@ -231,8 +256,12 @@ static void choose_best(struct symbol_search *search)
     }
 }
 
-static const char *copy_name(struct string_pool *names, const char *name)
+/* A copy of a name that is in one of the tables. */
+static const char *copy_name(struct string_pool *names, struct elf_strings *tables, const char *name)
 {
+    struct elf_strings *table = elf_strings_have(&tables[0], name) ? &tables[0] : &tables[1];
+    if (!elf_strings_at(table, (size_t)(name - table->data), NAME_MAX_BYTES + 1))
+        return NULL;
     size_t bytes = strnlen(name, NAME_MAX_BYTES + 1);
     return bytes <= NAME_MAX_BYTES ? string_pool_add(names, name, bytes) : NULL;
 }
@@ -250,8 +279,8 @@ static struct candidate search_result(const struct symbol_search *search, size_t
     return label;
 }
 
-static void fill_queries(const struct symbol_search *search, struct string_pool *names,
-                         struct elf_query *queries)
+static void fill_queries(const struct symbol_search *search, struct elf_strings *tables,
+                         struct string_pool *names, struct elf_query *queries)
 {
     const char *last_found = NULL, *last_kept = NULL; /* neighbours mostly share a name and its copy */
     for (size_t i = 0; i < search->count; i++) {
@@ -263,7 +292,7 @@ static void fill_queries(const struct symbol_search *search, struct string_pool 
             continue;
         if (found.name != last_found) {
             last_found = found.name;
-            last_kept = copy_name(names, found.name);
+            last_kept = copy_name(names, tables, found.name);
         }
         if (!last_kept)
             continue;
@@ -279,7 +308,7 @@ static int name_from_tables(struct string_pool *names, const struct elf_image *i
 {
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     enum { TABLES = sizeof types / sizeof *types };
-    struct elf_bytes strings[TABLES] = {{NULL, 0}};
+    struct elf_strings strings[TABLES] = {{.data = NULL}};
     struct symbol_search search;
     int status = search_init(&search, image, queries, count);
     if (status < 0)
@@ -288,13 +317,13 @@ static int name_from_tables(struct string_pool *names, const struct elf_image *i
         const Elf64_Shdr *table = elf_section_of_type(image, types[i], sizeof(Elf64_Sym));
         if (!table)
             continue;
-        strings[i] = elf_section_load(image, elf_section_strings(image, table));
+        elf_strings_open(&strings[i], image, elf_section_strings(image, table));
         collect_table(&search, table, &strings[i]);
     }
     choose_best(&search);
-    fill_queries(&search, names, queries);
+    fill_queries(&search, strings, names, queries);
     for (size_t i = 0; i < TABLES; i++)
-        elf_bytes_free(&strings[i]);
+        elf_strings_free(&strings[i]);
     scratch_free(search.covering, search.memory_bytes);
     return 0;
 }
