@@ -15,7 +15,8 @@ static bool read_piece(struct elf_strings *strings, size_t piece, size_t table_b
     return strings->is_read[piece];
 }
 
-/* Where the last string ends: 0 if there is none. It is in the last piece, but for a table that is hostile. */
+/* Where the last string ends: 0 if there is none. It is in the last piece, but for a table that is hostile.
+ */
 static size_t find_end(struct elf_strings *strings, size_t table_bytes, size_t pieces)
 {
     while (pieces-- > 0 && read_piece(strings, pieces, table_bytes)) {

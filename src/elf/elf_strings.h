@@ -23,7 +23,8 @@ void elf_strings_free(struct elf_strings *strings);
 
 /*
  * The string at an offset, or NULL when the offset is outside, no NUL follows inside the table, or reading
- * fails. It lies in the table's memory. Its first `bytes` bytes were read, and what follows may not have been.
+ * fails. It lies in the table's memory. Its first `bytes` bytes were read, and what follows may not have
+ * been.
  */
 const char *elf_strings_at(struct elf_strings *strings, uint64_t offset, size_t bytes);
 

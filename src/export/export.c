@@ -59,14 +59,16 @@ struct made_profile {
     size_t index_bytes;
 };
 
-/* 0 or -ENOMEM. To be discarded in either case. */
-static int make_profile(const struct export_request *request, struct made_profile *ret)
+/* is_for_tool: without the names that the tool finds in the same way. 0 or -ENOMEM. To be discarded in either
+ * case. */
+static int make_profile(const struct export_request *request, bool is_for_tool, struct made_profile *ret)
 {
     const struct sampler *sampler = request->sampler;
     const struct symbolize_process process = {.modules = &sampler->modules,
                                               .perf_maps = request->perf_maps,
                                               .start_utc_ns = request->process_utc_ns,
-                                              .log = request->log};
+                                              .log = request->log,
+                                              .leaves_plain = is_for_tool};
     ret->index_bytes = sizeof(arena_ref) * ((size_t)sampler->records.number_count + 1);
     ret->thread_of_number = scratch_alloc(ret->index_bytes);
     ret->symbols = symbolize_create(&sampler->tree, &sampler->modules.list,
@@ -249,36 +251,49 @@ static uint32_t choose_for_tool(const struct export_request *request)
     return chosen;
 }
 
-static int write_files(const struct profile *profile, const struct export_request *request)
+/* Bit i says that the tool has written file i. Returns why it has not written another one. */
+static const char *write_by_tool(const struct export_request *request, uint32_t wanted, uint32_t *ret_written)
 {
-    const char *reason = "was not run";
-    uint32_t written = 0;
-    struct export_writer writer = {profile, request, request->spare_fd};
-    uint32_t wanted = choose_for_tool(request);
-    int status = wanted ? tool_export_write(request, wanted, profile, &written) : 0;
-    if (status < 0) {
-        log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it",
-                request->tool, error_text(-status));
-        reason = status == -ETIME ? "took too long" : "failed";
-    }
+    struct made_profile made;
+    int status = make_profile(request, true, &made);
+    *ret_written = 0;
+    if (status == 0)
+        status = tool_export_write(request, wanted, &made.profile, ret_written);
+    discard_profile(&made);
     for (uint32_t i = 0; i <= request->more_count; i++) {
-        if (written >> i & 1)
+        if (*ret_written >> i & 1)
             note_written(request, i, file_name(request, i));
     }
-    status = write_rest(&writer, written, reason);
+    if (status >= 0)
+        return "was not run";
+    log_add(request->log, LOG_INFO, "%s did not write the profile (%s): written without it", request->tool,
+            error_text(-status));
+    return status == -ETIME ? "took too long" : "failed";
+}
+
+static int write_by_library(const struct export_request *request, uint32_t written, const char *reason)
+{
+    struct made_profile made;
+    struct export_writer writer = {&made.profile, request, request->spare_fd};
+    int status = make_profile(request, false, &made);
+    if (status == 0)
+        status = write_rest(&writer, written, reason);
     if (writer.spare_fd >= 0)
         close(writer.spare_fd);
+    discard_profile(&made);
     return status;
 }
 
 int export_write(const struct export_request *request)
 {
-    struct made_profile made;
-    int status = make_profile(request, &made);
-    if (status == 0)
-        status = write_files(&made.profile, request);
-    discard_profile(&made);
-    return status;
+    uint32_t written = 0, wanted = choose_for_tool(request);
+    const uint32_t all = UINT32_MAX >> (31 - request->more_count);
+    const char *reason = wanted ? write_by_tool(request, wanted, &written) : "was not run";
+    if (written != all)
+        return write_by_library(request, written, reason);
+    if (request->spare_fd >= 0)
+        close(request->spare_fd);
+    return 0;
 }
 
 /* ---- only the names ---- */
@@ -300,7 +315,7 @@ static int write_names(const struct profile *profile, int fd, struct store_part 
 int export_names(const struct export_request *request, int fd, struct store_part *part)
 {
     struct made_profile made;
-    int status = make_profile(request, &made);
+    int status = make_profile(request, false, &made);
     if (status == 0)
         status = write_names(&made.profile, fd, part);
     discard_profile(&made);

@@ -6,12 +6,20 @@
 #include "base/raw_calls.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { PAGE_BYTES = 4096 };
+static const char debug_directory[] = "/usr/lib/debug/.build-id/";
+
+enum {
+    PAGE_BYTES = 4096,
+    DEBUG_PATH_BYTES = sizeof debug_directory + 2 * MODULE_BUILD_ID_MAX_BYTES + sizeof "/.debug"
+};
 
 struct name_request {
     const struct module_names *names;
@@ -143,22 +151,70 @@ static void name_from_memory(const struct name_request *request)
     elf_image_deinit(&image);
 }
 
-/* Distributions put stripped symbols there, under the build-id. */
+/* Distributions put stripped symbols there, under the build-id. False without one. */
+static bool debug_file_path(const struct module *module, char ret[DEBUG_PATH_BYTES])
+{
+    size_t used = sizeof debug_directory - 1;
+    if (module->build_id_bytes < 2 || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES)
+        return false;
+    memcpy(ret, debug_directory, sizeof debug_directory);
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        used += (size_t)sprintf(ret + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
+    strcpy(ret + used, ".debug");
+    return true;
+}
+
 static void name_from_debug_file(const struct name_request *request)
 {
-    static const char directory[] = "/usr/lib/debug/.build-id/";
     const struct module *module = request->module;
-    char path[sizeof directory + 2 * MODULE_BUILD_ID_MAX_BYTES + sizeof "/.debug"];
-    size_t used = sizeof directory - 1;
-    if (module->build_id_bytes < 2 || module->build_id_bytes > MODULE_BUILD_ID_MAX_BYTES)
-        return;
-    memcpy(path, directory, sizeof directory);
-    for (uint32_t i = 0; i < module->build_id_bytes; i++)
-        used += (size_t)sprintf(path + used, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
-    strcpy(path + used, ".debug");
-    elf_name_addresses(request->names->pool, path, module->build_id, module->build_id_bytes, request->queries,
-                       request->count);
+    char path[DEBUG_PATH_BYTES];
+    if (debug_file_path(module, path))
+        elf_name_addresses(request->names->pool, path, module->build_id, module->build_id_bytes,
+                           request->queries, request->count);
 }
+
+/* ---- whether there is more than symbols ---- */
+
+/* Where a debugger looks for the file that .gnu_debuglink names: beside the module, in .debug, and below
+ * /usr/lib/debug. */
+static bool has_linked_debug_file(const struct elf_image *image, const char *path)
+{
+    static const char *const places[][2] = {
+        {"", "/"}, {"", "/.debug/"}, {"/usr/lib/debug", "/"}, {"/usr/lib/debug/usr", "/"}};
+    struct elf_bytes link = elf_section_load(image, elf_section_named(image, ".gnu_debuglink"));
+    const char *name = link.data ? elf_string(&link, 0) : NULL;
+    bool is_there = false;
+    for (size_t i = 0; name && !is_there && i < sizeof places / sizeof *places; i++) {
+        char debug[2 * PATH_MAX];
+        int length = snprintf(debug, sizeof debug, "%s%.*s%s%s", places[i][0],
+                              (int)(strrchr(path, '/') - path), path, places[i][1], name);
+        is_there = length < 0 || (size_t)length >= sizeof debug || access(debug, F_OK) == 0;
+    }
+    elf_bytes_free(&link);
+    return is_there;
+}
+
+static bool has_only_symbols(const struct elf_image *image, const char *path)
+{
+    return !elf_section_named(image, ".debug_info") && !elf_section_named(image, ".zdebug_info") &&
+           !elf_section_named(image, ".gnu_debugdata") && !has_linked_debug_file(image, path);
+}
+
+bool module_names_are_plain(const struct module_names *names, const struct module *module)
+{
+    const char *path = module_names_path(names->arena, module);
+    char debug[DEBUG_PATH_BYTES];
+    struct elf_image image;
+    if (path[0] != '/' || !debug_file_path(module, debug) || access(debug, F_OK) == 0 ||
+        getenv("DEBUGINFOD_URLS") || elf_image_open(&image, path) < 0)
+        return false;
+    bool is_plain = elf_image_has_build_id(&image, module->build_id, module->build_id_bytes) &&
+                    has_only_symbols(&image, path);
+    elf_image_deinit(&image);
+    return is_plain;
+}
+
+/* ---- the names ---- */
 
 int module_names_find(const struct module_names *names, const struct module *module,
                       struct elf_query *queries, size_t count)

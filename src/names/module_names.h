@@ -39,6 +39,13 @@ struct module_names {
 int module_names_find(const struct module_names *names, const struct module *module,
                       struct elf_query *queries, size_t count);
 
+/*
+ * Whether the symbols in the module's file are all that is to be known, and any other reader of the file
+ * finds the same names: the file at the recorded path has the module's build-id, and there is no debug
+ * information for it, and no server that is asked for some.
+ */
+bool module_names_are_plain(const struct module_names *names, const struct module *module);
+
 /* The recorded path of a module, or "[unknown]". */
 const char *module_names_path(const struct arena *arena, const struct module *module);
 

@@ -167,6 +167,9 @@ static void name_module(struct symbolizing *naming, struct symbolize_entry *entr
 {
     struct symbols *symbols = naming->symbols;
     bool has_names = false;
+    if (naming->process->leaves_plain &&
+        module_names_are_plain(&naming->module_names, entry_module(naming, &entries[0])))
+        return;
     for (size_t i = 0; i < count; i++)
         naming->queries[i] = (struct elf_query){.elf_address = entries[i].elf_address};
     int error =

@@ -28,6 +28,7 @@ struct symbolize_process {
     uint64_t start_utc_ns;             /* 0: the times of files are not compared with it */
     struct log *log;
     bool without_files; /* files are read later: functions in modules are called by module and offset */
+    bool leaves_plain;  /* so are those of which the file's symbols are all that is to be known */
 };
 
 /*

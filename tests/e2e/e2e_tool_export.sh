@@ -5,6 +5,8 @@
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
+need strip strings
+
 TOOL=$BUILD/wallprof
 
 # ---- either way the profile is there, and who wrote it can be told ----
@@ -53,6 +55,24 @@ lines() { # FILE
 }
 [ "$(lines "$TMP/default.pb.gz")" -gt 0 ] || fail "no lines from the tool: $("$PPROF" -raw "$TMP/default.pb.gz")"
 assert_equal "lines without the tool" "$(lines "$TMP/off.pb.gz")" 0
+
+# ---- whose names they are ----
+
+# Where symbols are all that a program has, the library leaves them to the tool, unless it fails.
+cat >"$TMP/keeping_tool" <<SOURCE
+#!/bin/sh
+cat >"$TMP/kept_store"
+exec "$TOOL" "\$@" <"$TMP/kept_store"
+SOURCE
+chmod +x "$TMP/keeping_tool"
+for program in "$TARGETS/target_tool_export" "$TMP/target_tool_export"; do
+    [ -e "$program" ] || strip -g -o "$program" "$TARGETS/target_tool_export"
+    TARGETS=${program%/*} run keeping WALLPROF_TOOL="$TMP/keeping_tool"
+    assert_equal "$program: a tool that keeps the store" "$(said keeping)" 0
+    strings "$TMP/kept_store" | grep -c waits_a_while
+done >"$TMP/in_stores"
+assert_equal "names from the library, with debug information and without" "$(tr '\n' ' ' <"$TMP/in_stores")" "1 0 "
+TARGETS=$TMP run plain_failing WALLPROF_TOOL=/bin/false
 
 # ---- what the tool is given ----
 

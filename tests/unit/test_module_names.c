@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -236,6 +237,72 @@ static void the_program_itself_is_found_through_proc(void **state)
     assert_string_equal(query.name, "know_build_id");
 }
 
+static bool is_plain(struct fixture *fixture)
+{
+    return module_names_are_plain(&fixture->names, &fixture->module);
+}
+
+/* The notes are found by their segment, whatever their section is called. */
+static void call_note_section(struct fixture *fixture, const char *name)
+{
+    static const char old[] = ".note.gnu.build-id";
+    static char bytes[MAPPED_BYTES];
+    static off_t name_at;
+    int fd = open(fixture->path, O_RDWR | O_CLOEXEC);
+    assert_true(pread(fd, bytes, sizeof bytes, 0) == sizeof bytes);
+    const char *found = memmem(bytes, sizeof bytes, old, sizeof old);
+    name_at = found ? found - bytes : name_at;
+    assert_true(strlen(name) < sizeof old);
+    assert_int_equal(pwrite(fd, name, strlen(name) + 1, name_at), strlen(name) + 1);
+    close(fd);
+}
+
+static void symbols_are_all_without_debug_information(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_false(is_plain(fixture)); /* another reader could not tell that it is the file */
+    know_build_id(fixture);
+    assert_true(is_plain(fixture));
+    setenv("DEBUGINFOD_URLS", "http://localhost", 1);
+    assert_false(is_plain(fixture));
+    unsetenv("DEBUGINFOD_URLS");
+    fixture->module.build_id[3] ^= 1;
+    assert_false(is_plain(fixture));
+    fixture->module.build_id[3] ^= 1;
+    move(fixture, "lib.so", "lib.so.old");
+    assert_false(is_plain(fixture));
+}
+
+static void debug_information_has_more(void **state)
+{
+    static const char *const sections[] = {".debug_info", ".zdebug_info", ".gnu_debugdata"};
+    struct fixture *fixture = *state;
+    know_build_id(fixture);
+    for (size_t i = 0; i < COUNT(sections); i++) {
+        call_note_section(fixture, sections[i]);
+        assert_false(is_plain(fixture));
+    }
+    call_note_section(fixture, ".debug_inf");
+    assert_true(is_plain(fixture));
+}
+
+/* As a link the note says "\4", the length of its name. */
+static void a_debug_file_that_is_linked_has_more(void **state)
+{
+    static const char *const places[] = {"\4", ".debug/\4"};
+    struct fixture *fixture = *state;
+    know_build_id(fixture);
+    call_note_section(fixture, ".gnu_debuglink");
+    assert_int_equal(mkdirat(fixture->directory.fd, ".debug", 0700), 0);
+    for (size_t i = 0; i < COUNT(places); i++) {
+        assert_true(is_plain(fixture));
+        close(openat(fixture->directory.fd, places[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        assert_false(is_plain(fixture));
+        unlinkat(fixture->directory.fd, places[i], 0);
+    }
+    unlinkat(fixture->directory.fd, ".debug", AT_REMOVEDIR);
+}
+
 #define NAMES_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -249,6 +316,9 @@ int main(void)
         NAMES_TEST(an_unloaded_module_without_build_id_is_judged_by_time),
         NAMES_TEST(an_unloaded_module_is_known_by_its_build_id),
         NAMES_TEST(the_program_itself_is_found_through_proc),
+        NAMES_TEST(symbols_are_all_without_debug_information),
+        NAMES_TEST(debug_information_has_more),
+        NAMES_TEST(a_debug_file_that_is_linked_has_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
