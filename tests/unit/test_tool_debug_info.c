@@ -211,12 +211,10 @@ static void a_merged_table_has_no_overlaps(void **state)
     frame_table_free(&older);
     assert_non_null(bytes = frame_table_encode(&merged, NULL, 0, &count));
     assert_int_equal(frame_table_decode(&older, bytes, count, NULL, 0), 0);
-    free(bytes);
     merged.rows[1].bytes = 6; /* into the next one */
     assert_non_null(bytes = frame_table_encode(&merged, NULL, 0, &count));
     frame_table_free(&newer);
     assert_int_equal(frame_table_decode(&newer, bytes, count, NULL, 0), -EBADMSG);
-    free(bytes);
     frame_table_free(&older);
     frame_table_free(&newer);
     frame_table_free(&merged);

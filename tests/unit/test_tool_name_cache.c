@@ -140,7 +140,6 @@ static void hostile_tables_are_refused(void **state)
         unsigned char *bytes = frame_table_encode(&table, key, sizeof key, &count);
         assert_int_equal(frame_table_decode(&read, bytes, count, key, sizeof key), -EBADMSG);
         assert_null(read.rows);
-        free(bytes);
         frame_table_free(&table);
     }
 }

@@ -153,7 +153,12 @@ static int decode_reply(const struct child_reply *got, struct frame_table *ret)
     memcpy(&status, got->bytes, sizeof status);
     if (status != 0)
         return status < 0 && status > -4096 ? status : -EIO;
-    int error = frame_table_decode(ret, got->bytes + sizeof status, got->count - sizeof status, NULL, NO_KEY);
+    size_t count = got->count - sizeof status;
+    unsigned char *bytes = malloc(count + 1);
+    if (!bytes)
+        return -ENOMEM;
+    memcpy(bytes, got->bytes + sizeof status, count);
+    int error = frame_table_decode(ret, bytes, count, NULL, NO_KEY);
     return error == -EBADMSG ? -EIO : error;
 }
 

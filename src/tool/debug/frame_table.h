@@ -45,7 +45,8 @@ struct frame_table {
     struct string_table strings;
     size_t row_count, frame_count;
     uint32_t row_capacity, frame_capacity;
-    bool is_broken; /* out of memory, or too large: nothing is in it */
+    unsigned char *whole; /* owned: the bytes that the arrays lie in, which are read only then; or NULL */
+    bool is_broken;       /* out of memory, or too large: nothing is in it */
 };
 
 void frame_table_free(struct frame_table *table);
@@ -77,8 +78,9 @@ struct frame_table frame_table_merge(const struct frame_table *older, const stru
 unsigned char *frame_table_encode(const struct frame_table *table, const uint8_t *key, size_t key_bytes,
                                   size_t *ret_bytes);
 
-/* The table of these bytes. 0; -EBADMSG if they are no whole, consistent table with this key; -ENOMEM. */
-int frame_table_decode(struct frame_table *table, const unsigned char *bytes, size_t count,
-                       const uint8_t *key, size_t key_bytes);
+/* The table of these bytes, to be read only. It takes over the bytes, which are malloc'd; they are freed
+ * after a failure. 0; -EBADMSG if they are no whole, consistent table with this key. */
+int frame_table_decode(struct frame_table *table, unsigned char *bytes, size_t count, const uint8_t *key,
+                       size_t key_bytes);
 
 #endif

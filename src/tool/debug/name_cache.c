@@ -129,7 +129,6 @@ struct frame_table name_cache_load(const struct name_cache *cache, enum name_cac
     unsigned char *file = read_file(cache, name, since, &count);
     if (file && frame_table_decode(&table, file, count, build_id, bytes) == 0 && !since)
         utimensat(cache->directory_fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* it is the newest now */
-    free(file);
     return table;
 }
 
