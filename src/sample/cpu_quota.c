@@ -36,7 +36,11 @@ static void read_groups(const char *mount, const char *group, struct cpu_quota *
     int length = snprintf(path, sizeof path, "%s%s", mount, group);
     if (length < 0 || (size_t)length >= sizeof path - sizeof "/cpu.stat")
         return;
-    for (char *end = path + length; end && end >= path + strlen(mount); end = strrchr(path, '/')) {
+    const char *root = path + strlen(mount);
+    char *last = path + length;
+    if (last[-1] == '/') /* the root's group, "/" */
+        *--last = '\0';
+    for (char *end = last; end && end >= root; end = strrchr(path, '/')) {
         strcpy(end, "/cpu.stat");
         if (read_text(path, text)) {
             uint64_t ns =
