@@ -83,8 +83,8 @@ static __inline__ int wallprof_dump(const char *path);
  * has up to 63 bytes, a value up to 255. Labels are never freed: they are for kinds of work, not for the
  * number of a request. A key can have half as many values as there is room left for, 8,192 in the first key.
  * Further values are one label, [other]; the notes of a profile say which keys have it. Not allowed as keys:
- * thread, thread_id, process, pid, rank, wait, end_timestamp_ns, and anything with '='. NULL for a label that
- * cannot be made, and without wallprof; every function takes a NULL.
+ * thread, thread_id, process, pid, rank, wait, on, holder, end_timestamp_ns, and anything with '='. NULL for
+ * a label that cannot be made, and without wallprof; every function takes a NULL.
  */
 typedef struct wallprof_label_t wallprof_label_t;
 static __inline__ const wallprof_label_t *wallprof_label(const char *key, const char *value);

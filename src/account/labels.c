@@ -3,6 +3,7 @@
  * The loser of a race for a slot finds the winner's entry there, and its own record of a label is lost.
  */
 #include "labels.h"
+#include "profile/wait_labels.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
 #include "base/utf8.h"
@@ -28,8 +29,9 @@ _Static_assert(LABELS_MAX < 1 << TOKEN_LABEL_BITS, "a token has room for a label
 
 bool labels_is_reserved(const char *key)
 {
-    static const char *const reserved[] = {"thread", "thread_id", "process",         "pid",
-                                           "rank",   "wait",      "end_timestamp_ns"};
+    static const char *const reserved[] = {"thread",         "thread_id", "process",          "pid",
+                                           "rank",           "wait",      "end_timestamp_ns", WAIT_LABEL_ON,
+                                           WAIT_LABEL_HOLDER};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         if (strcmp(key, reserved[i]) == 0)
             return true;

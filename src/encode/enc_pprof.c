@@ -13,6 +13,7 @@
 #include "pprof_writer.h"
 #include "thread_groups.h"
 #include "timed_samples.h"
+#include "profile/wait_labels.h"
 
 #include <errno.h>
 #include <string.h>
@@ -71,17 +72,27 @@ static void add_label_frames(struct pprof_writer *writer, const struct tree *tre
     const struct arena *arena = writer->profile->arena;
     for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent) {
         const struct location *location = location_of(writer, tree, at);
-        if (tree_is_label(location))
+        if (tree_is_label(location) && !wait_label_is(writer->profile->tree, location))
             add_label(writer, tree_label_key(arena, location), tree_label_value(arena, location), 0, NULL);
     }
+}
+
+static void add_wait_labels(struct pprof_writer *writer, const struct tree *tree, arena_ref node)
+{
+    const struct wait_labels waited = wait_labels_of(writer->profile->tree, tree, node);
+    if (waited.on)
+        add_label(writer, WAIT_LABEL_ON, waited.on, 0, NULL);
+    if (waited.holder)
+        add_label(writer, WAIT_LABEL_HOLDER, waited.holder, 0, NULL);
 }
 
 /* A root or a label's node has weight only if there was no memory for a pseudo-frame below it. */
 static void add_stack(struct pprof_writer *writer, const struct tree *tree, arena_ref node)
 {
     const struct tree *locations = writer->profile->tree;
+    const arena_ref leaf = wait_label_leaf(locations, tree, node);
     uint32_t overflow = tree_location_at(locations, locations->pseudo[PSEUDO_OVERFLOW])->index;
-    if (!tree_node(tree, node)->parent || tree_is_label(location_of(writer, tree, node)))
+    if (!tree_node(tree, leaf)->parent || tree_is_label(location_of(writer, tree, leaf)))
         protobuf_varint(&writer->part, writer->location_ids[overflow]);
     for (arena_ref at = node; tree_node(tree, at)->parent; at = tree_node(tree, at)->parent) {
         const struct location *location = location_of(writer, tree, at);
@@ -131,6 +142,7 @@ static void emit_sample(struct pprof_writer *writer, struct emitted_node *of, co
     add_labels(writer, of->thread);
     if (wait)
         add_label(writer, "wait", wait, 0, NULL);
+    add_wait_labels(writer, of->tree, of->node);
     add_label_frames(writer, of->tree, of->node);
     if (of->end_utc_ns)
         add_label(writer, "end_timestamp_ns", NULL, of->end_utc_ns, "nanoseconds");

@@ -1,5 +1,6 @@
 #include "profile_notes.h"
 #include "base/number_names.h"
+#include "profile/wait_labels.h"
 #include "version.h"
 
 #include <errno.h>
@@ -174,7 +175,8 @@ static void emit_labels(const struct notes_writer *writer)
     uint32_t count = 0;
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
         const struct location *location = tree_location_at(tree, ref);
-        if (!tree_is_label(location) || strcmp(tree_label_value(tree->arena, location), LABELS_OTHER) != 0)
+        if (!tree_is_label(location) || wait_label_is(tree, location) ||
+            strcmp(tree_label_value(tree->arena, location), LABELS_OTHER) != 0)
             continue;
         if (count++ < OTHER_KEYS_MAX)
             sprintf(keys + strlen(keys), "%s%.*s", count > 1 ? ", " : "", LABELS_KEY_BYTES - 1,

@@ -181,6 +181,7 @@ arena_ref tree_pseudo_location(struct tree *tree, enum pseudo_frame pseudo);
 /*
  * The location of a label, made if new; 0 without memory. The nodes of a sample's labels stand right below
  * the root, in the order of their keys. Its stack stands below them: with other labels it is another path.
+ * Labels of what was waited for stand below the stack (wait_labels.h).
  */
 arena_ref tree_label(struct tree *tree, const char *key, const char *value);
 

@@ -58,6 +58,22 @@ arena_ref fake_profile_plain(struct fake_profile *fake, arena_ref module, const 
     return fake_profile_location(fake, module, &frame, 1);
 }
 
+arena_ref fake_profile_label(struct fake_profile *fake, const char *key, const char *value)
+{
+    char name[TREE_LABEL_NAME_BYTES];
+    arena_ref label = tree_label(&fake->tree, key, value);
+    const struct location *location = label ? tree_location_at(&fake->tree, label) : NULL;
+    if (!location)
+        abort();
+    if (location->index < fake->symbols.location_count)
+        return label;
+    const struct symbol_frame frame = {
+        fake_profile_function(fake, tree_frame_name(&fake->arena, location, name), NULL, 0), 0};
+    fake->symbols.functions[frame.function].is_symbol = false;
+    fake_profile_frames(fake, &frame, 1, 0);
+    return label;
+}
+
 arena_ref fake_profile_module(struct fake_profile *fake, const char *path)
 {
     arena_ref ref = fake_module(&fake->modules, path, 0);
@@ -85,7 +101,9 @@ arena_ref fake_profile_thread(struct fake_profile *fake, int32_t tid, const char
     if (name) {
         ref = arena_alloc(&fake->arena, sizeof(struct thread_record));
         struct thread_record *record = arena_at(&fake->arena, ref);
-        *record = (struct thread_record){.root = root, .number = number, .tid = tid};
+        *record =
+            (struct thread_record){.next = fake->newest_thread, .root = root, .number = number, .tid = tid};
+        fake->newest_thread = ref;
         memcpy(record->name, name, strlen(name) < THREAD_NAME_BYTES ? strlen(name) : THREAD_NAME_BYTES);
     }
     fake->thread_of_number[number] = ref;

@@ -19,6 +19,7 @@ struct fake_profile {
     struct code_region regions[FAKE_PROFILE_REGIONS];
     struct profile profile;
     arena_ref thread_of_number[FAKE_PROFILE_THREADS + 1];
+    arena_ref newest_thread; /* struct thread_record */
     uint32_t frame_count;
 };
 
@@ -31,6 +32,9 @@ arena_ref fake_profile_location(struct fake_profile *fake, arena_ref module,
 
 /* One function at one line. */
 arena_ref fake_profile_plain(struct fake_profile *fake, arena_ref module, const char *name);
+
+/* A label of samples, or of a wait (profile/wait_labels.h). */
+arena_ref fake_profile_label(struct fake_profile *fake, const char *key, const char *value);
 arena_ref fake_profile_module(struct fake_profile *fake, const char *path);
 
 /* Memory outside all modules, for the locations in none that are made from now on. */

@@ -369,6 +369,7 @@ static void threads_of_one_name_are_not_counted(void **state)
 
 /* ---- JSON ---- */
 
+#define NOTHING_KNOWN "\"on\":null,\"holder\":null,"
 #define JSON_VALUES(samples, cpu, offcpu, wall)                                                              \
     "{\"samples\":" #samples ",\"cpu_ns\":" #cpu ",\"offcpu_ns\":" #offcpu                                   \
     ",\"rundelay_ns\":0,\"wall_ns\":" #wall "}"
@@ -445,19 +446,23 @@ static void json_has_stacks_on_request(void **state)
     assert_string_equal(
         stacks,
         ",\"stacks\":[\n"
-        "{\"frames\":[0,1],\"thread\":0,\"labels\":{},\"waits_for\":null,\"values\":" JSON_VALUES(
+        "{\"frames\":[0,1],\"thread\":0,\"labels\":{},\"waits_for\":null," NOTHING_KNOWN
+        "\"values\":" JSON_VALUES(
             3, 3000000000, 0,
             3000000000) "}\n"
-                        ",{\"frames\":[2,0,1],\"thread\":0,\"labels\":{},\"waits_for\":\"child\","
+                        ",{\"frames\":[2,0,1],\"thread\":0,\"labels\":{},\"waits_for\":"
+                        "\"child\"," NOTHING_KNOWN ""
                         "\"values\":" JSON_VALUES(
                             2, 1000, 1499999000,
                             1500000000) "}\n"
-                                        ",{\"frames\":[0,0,1],\"thread\":0,\"labels\":{},\"waits_for\":null,"
+                                        ",{\"frames\":[0,0,1],\"thread\":0,\"labels\":{},\"waits_for\":"
+                                        "null," NOTHING_KNOWN ""
                                         "\"values\":" JSON_VALUES(
                                             1, 250000000, 0,
                                             250000000) "}\n"
                                                        ",{\"frames\":[3,4,1],\"thread\":0,\"labels\":{},"
-                                                       "\"waits_for\":null,\"values\":" JSON_VALUES(
+                                                       "\"waits_for\":null," NOTHING_KNOWN
+                                                       "\"values\":" JSON_VALUES(
                                                            1, 50000000, 0,
                                                            50000000) "}],\"frames\":[\n"
                                                                      "{\"function\":\"work\",\"file\":\"/src/"

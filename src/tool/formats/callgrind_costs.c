@@ -8,6 +8,7 @@
  * too (clone3). So every stack has a caller: its thread.
  */
 #include "callgrind_costs.h"
+#include "profile/wait_labels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -123,6 +124,8 @@ static void open_location(struct callgrind_costs *costs, arena_ref ref, uint32_t
 {
     const struct location *location = tree_location_at(costs->profile->tree, ref);
     uint32_t count;
+    if (wait_label_is(costs->profile->tree, location)) /* its time is that of the frame around it */
+        return;
     const struct symbol_frame *frames = symbols_frames(costs->profile->symbols, location->index, &count);
     for (uint32_t i = count; i-- > 0;)
         open_frame(costs, function_of(costs, location, &frames[i]), frames[i].line, depth, calls);

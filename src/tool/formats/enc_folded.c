@@ -6,7 +6,8 @@
  * line. Then that tree is walked with the names from the root to the present node as one text. Milliseconds
  * are rounded on the running sum: a stack is off by less than 1 ms, and the file by less than 0.5 ms.
  *
- * With has_wait_frames the time that is waited at a node is below it, in a frame such as (lock).
+ * With has_wait_frames the time that is waited at a node is below it, in a frame such as (lock); and below
+ * that in (mutex journal_mutex) and (held by writer-2), where this is known.
  *
  * Source: the input of Gregg's flamegraph.pl. docs/formats.md has what its readers make of it.
  */
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/intern_table.h"
 #include "base/string_table.h"
+#include "profile/wait_labels.h"
 #include "tool/meaning/wait_words.h"
 
 #include <errno.h>
@@ -102,6 +104,8 @@ static uint32_t callee_at(struct folded_writer *writer, uint32_t caller, arena_r
 {
     const struct location *location = tree_location_at(writer->profile->tree, ref);
     uint32_t count;
+    if (wait_label_is(writer->profile->tree, location))
+        return caller;
     const struct symbol_frame *frames = symbols_frames(writer->profile->symbols, location->index, &count);
     for (uint32_t i = count; i-- > 0;)
         caller = callee_of(writer, caller, name_of(writer, frames[i].function));
@@ -142,17 +146,29 @@ static bool reserve_depth(struct folded_writer *writer, uint32_t depth)
     return !writer->failed;
 }
 
+/* A frame in brackets below a stack: why its time was waited. */
+static uint32_t waiting_of(struct folded_writer *writer, uint32_t stack, const char *before, const char *what)
+{
+    char frame[LABELS_VALUE_BYTES + 16];
+    if (!what)
+        return stack;
+    snprintf(frame, sizeof frame, "(%s%s)", before, what);
+    return callee_of(writer, stack, intern(writer, frame));
+}
+
 static void add_time(struct folded_writer *writer, uint32_t stack, arena_ref node)
 {
     struct values self = tree_node(writer->profile->tree, node)->self;
     const char *word = writer->profile->has_wait_frames && self.blocked_ns
                            ? writer->waits.waits.word(&writer->waits.waits, writer->profile->tree, node)
                            : NULL;
-    char frame[32];
     if (word) {
-        snprintf(frame, sizeof frame, "(%s)", word);
-        uint64_t waited_ns = tree_take_waited(&self).blocked_ns;
-        stack_at(writer, callee_of(writer, stack, intern(writer, frame)))->wall_ns += waited_ns;
+        const struct tree *tree = writer->profile->tree;
+        const struct wait_labels waited = wait_labels_of(tree, tree, node);
+        uint32_t waiting = waiting_of(writer, stack, "", word);
+        waiting = waiting_of(writer, waiting, "", waited.on);
+        waiting = waiting_of(writer, waiting, "held by ", waited.holder);
+        stack_at(writer, waiting)->wall_ns += tree_take_waited(&self).blocked_ns;
     }
     stack_at(writer, stack)->wall_ns += tree_wall_ns(&self);
 }

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "encode/profile_notes.h"
 #include "formats.h"
+#include "profile/wait_labels.h"
 #include "thread_order.h"
 #include "tool/meaning/intervals.h"
 
@@ -136,6 +137,7 @@ static const char *stack_of(struct perfetto_writer *writer, arena_ref node)
         return NULL;
     size_t begin = writer->stack_bytes - 1;
     writer->stack[begin] = '\0';
+    node = wait_label_leaf(tree, tree, node);
     for (; tree_node(tree, node)->parent && !writer->failed; node = tree_node(tree, node)->parent) {
         uint32_t count;
         const struct symbol_frame *frames =
@@ -168,6 +170,18 @@ static int64_t in_eighths(const struct perfetto_writer *writer, uint64_t time_ns
     return (ns + EIGHTH_NS / 2) / EIGHTH_NS * EIGHTH_NS;
 }
 
+static void write_waited(struct perfetto_writer *writer, const struct interval *interval)
+{
+    const struct tree *tree = writer->profile->tree;
+    const struct wait_labels waited = wait_labels_of(tree, tree, interval->node);
+    if (interval->state == STATE_RUNNING || interval->state == WAIT_CPU)
+        return;
+    if (waited.on)
+        json_member_string(&writer->json, WAIT_LABEL_ON, waited.on);
+    if (waited.holder)
+        json_member_string(&writer->json, WAIT_LABEL_HOLDER, waited.holder);
+}
+
 static void write_interval(struct perfetto_writer *writer, const struct interval *interval)
 {
     struct json *json = &writer->json;
@@ -192,6 +206,7 @@ static void write_interval(struct perfetto_writer *writer, const struct interval
         json_member_string(json, "function", function);
     if (stack)
         json_member_string(json, "stack", stack);
+    write_waited(writer, interval);
     end_event(writer);
 }
 

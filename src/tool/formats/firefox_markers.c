@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "firefox_tables.h"
+#include "profile/wait_labels.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ struct marker_field {
 /* What a marker is in tables, in its row of the chart, and under the pointer. */
 static const struct marker_kind {
     const char *name, *label;      /* label: NULL for the name */
-    struct marker_field fields[2]; /* without a key: none */
+    struct marker_field fields[4]; /* without a key: none */
 } event_kinds[EVENT_KIND_COUNT] = {
     [EVENT_FORK] = {"Fork", NULL, {{"children", "Children", "integer"}}},
     [EVENT_EXEC] = {.name = "Exec"},
@@ -31,7 +32,10 @@ static const struct marker_kind {
 static const struct marker_kind wait_marker = {
     "Wait",
     "{marker.data.function}",
-    {{"kind", "Waits for", "unique-string"}, {"function", "Function", "unique-string"}},
+    {{"kind", "Waits for", "unique-string"},
+     {WAIT_LABEL_ON, "On", "unique-string"},
+     {WAIT_LABEL_HOLDER, "Held by", "unique-string"},
+     {"function", "Function", "unique-string"}},
 };
 
 /* ---- schemas ---- */
@@ -113,9 +117,15 @@ static void write_event(const struct firefox_tables *tables, struct json *json,
 static void write_wait(struct firefox_tables *tables, struct json *json, const struct interval *wait)
 {
     const char *function = meaning_function(&tables->meaning, tables->profile, wait->node);
+    const struct tree *tree = tables->profile->tree;
+    const struct wait_labels waited = wait_labels_of(tree, tree, wait->node);
     int64_t stack = firefox_stack_of(tables, wait->node);
     json_member_string(json, "type", wait_marker.name);
     json_member_uint(json, "kind", string_of(tables, wait_kind_words[wait->state]));
+    if (wait->state != WAIT_CPU && waited.on)
+        json_member_uint(json, WAIT_LABEL_ON, string_of(tables, waited.on));
+    if (wait->state != WAIT_CPU && waited.holder)
+        json_member_uint(json, WAIT_LABEL_HOLDER, string_of(tables, waited.holder));
     if (function)
         json_member_uint(json, "function", string_of(tables, function));
     if (stack == FIREFOX_NO_STACK)

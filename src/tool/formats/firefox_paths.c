@@ -1,6 +1,7 @@
 /* A path is made after the one around it, so sums go outwards from the newest to the oldest. */
 #include "firefox_paths.h"
 #include "base/arena.h"
+#include "profile/wait_labels.h"
 
 #include <errno.h>
 
@@ -9,12 +10,14 @@ static size_t nodes_bytes(const struct profile *profile)
     return sizeof(uint32_t) * tree_node_index_count(profile->arena);
 }
 
-/* 1 + the path of a node's innermost frame. */
+/* 1 + the path of a node's innermost frame; a wait label has that of its leaf. */
 static uint32_t make_path(struct firefox_paths *paths, const struct profile *profile, arena_ref node)
 {
     const struct symbols *symbols = profile->symbols;
     const struct tree_node *at = tree_node(profile->tree, node);
     uint32_t count, path = paths->of_node[tree_node_index(at->parent)];
+    if (path && wait_label_is(profile->tree, tree_location_at(profile->tree, at->location)))
+        return path;
     const struct symbol_frame *frames =
         symbols_frames(symbols, tree_location_at(profile->tree, at->location)->index, &count);
     for (uint32_t i = count; i-- > 0;) {
@@ -28,7 +31,8 @@ static void add_spent(struct firefox_path *path, const struct tree *tree, const 
                       arena_ref node)
 {
     const struct values *self = &tree_node(tree, node)->self;
-    const struct location *location = tree_location_at(tree, tree_node(tree, node)->location);
+    const arena_ref leaf = wait_label_leaf(tree, tree, node);
+    const struct location *location = tree_location_at(tree, tree_node(tree, leaf)->location);
     if (location->pseudo) {
         path->spent_ns[CATEGORY_OTHER] += tree_wall_ns(self);
         return;

@@ -1,5 +1,6 @@
 /* The frames and the stacks of a Firefox profile, column by column, as docs/formats.md has them. */
 #include "firefox_tables.h"
+#include "profile/wait_labels.h"
 
 /* ---- stacks: those of all nodes, and after them those that end in a state ---- */
 
@@ -57,8 +58,10 @@ static void write_stack_column(struct firefox_tables *tables, struct json *json,
     const struct tree *tree = tables->profile->tree;
     json_member_array(json, key);
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
-            write_node(tables, json, node, cell);
+        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
+            if (!wait_label_is(tree, firefox_location_of(tables, node)))
+                write_node(tables, json, node, cell);
+        }
     }
     for (uint32_t i = 0; i < tables->states.count; i++)
         write_state(tables, json, i, cell);

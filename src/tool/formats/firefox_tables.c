@@ -1,4 +1,5 @@
 #include "firefox_tables.h"
+#include "profile/wait_labels.h"
 
 #include <errno.h>
 
@@ -71,10 +72,13 @@ static void number_stacks(struct firefox_tables *tables)
     const struct tree *tree = tables->profile->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
-            uint32_t count;
+            uint32_t count, *stack = &tables->stacks[tree_node_index(node)];
+            *stack = tables->stacks[tree_node_index(tree_node(tree, node)->parent)];
+            if (wait_label_is(tree, firefox_location_of(tables, node)))
+                continue;
             frames_of(tables, node, &count);
             tables->stack_count += count;
-            tables->stacks[tree_node_index(node)] = tables->stack_count;
+            *stack = tables->stack_count;
         }
     }
 }
@@ -150,11 +154,13 @@ static uint32_t category_of(const struct firefox_tables *tables, const struct ti
 
 int64_t firefox_tables_stack(struct firefox_tables *tables, const struct timeline_record *record)
 {
-    const struct firefox_state_stack state = {record->node, category_of(tables, record)};
-    if (firefox_stack_of(tables, record->node) == FIREFOX_NO_STACK)
+    const struct tree *tree = tables->profile->tree;
+    const arena_ref leaf = wait_label_leaf(tree, tree, record->node);
+    const struct firefox_state_stack state = {leaf, category_of(tables, record)};
+    if (firefox_stack_of(tables, leaf) == FIREFOX_NO_STACK)
         return FIREFOX_NO_STACK;
-    if (record->state == TIMELINE_UNKNOWN || firefox_location_of(tables, record->node)->pseudo ||
-        firefox_path_of(&tables->paths, record->node)->category == state.category)
-        return firefox_stack_of(tables, record->node);
+    if (record->state == TIMELINE_UNKNOWN || firefox_location_of(tables, leaf)->pseudo ||
+        firefox_path_of(&tables->paths, leaf)->category == state.category)
+        return firefox_stack_of(tables, leaf);
     return (int64_t)tables->stack_count + intern_table_intern(&tables->states, &state);
 }

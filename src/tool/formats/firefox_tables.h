@@ -44,7 +44,8 @@ struct firefox_tables {
     uint32_t symbol_count;
     struct meaning meaning;
     struct firefox_paths paths;
-    uint32_t *stacks;           /* by tree_node_index: 1 + the innermost entry; 0 for a root */
+    uint32_t *stacks;           /* by tree_node_index: 1 + the innermost entry, of a wait label that of its
+                                   leaf; 0 for a root */
     uint32_t stack_count;       /* entries of nodes; those of states come after these */
     struct intern_table states; /* struct firefox_state_stack: a node's stack, and a state's frame in it */
     struct intern_table frames; /* struct firefox_frame */

@@ -1,6 +1,7 @@
 #include "meaning.h"
 #include "code_owner.h"
 #include "idle.h"
+#include "profile/wait_labels.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ enum wait_kind meaning_wait_at(const struct meaning_names *names, const struct t
     uint8_t machine = 0;
     uint32_t depth = 0;
     bool has_script = false;
+    node = wait_label_leaf(names->profile->tree, tree, node);
     if (!tree_node(tree, node)->parent)
         return WAIT_UNSEEN;
     const struct location *innermost =

@@ -11,6 +11,8 @@
  * - so do poll, select, a condition and a semaphore that a thread is in right below where it began: at most
  *   MEANING_IDLE_DEPTH functions of the user's around it.
  *
+ * A node of a wait label (profile/wait_labels.h) means what its leaf does.
+ *
  * Called from: reports and formats. One pass over all trees. Memory: 8 bytes for each node.
  */
 #ifndef WALLPROF_MEANING_H
@@ -37,7 +39,7 @@ void meaning_names_deinit(struct meaning_names *names);
 enum wait_kind meaning_wait_at(const struct meaning_names *names, const struct tree *tree, arena_ref node);
 
 struct meaning_of_node {
-    uint32_t frame;  /* 1 + index into symbols->frames of the user's function; 0 for none, as below a label */
+    uint32_t frame;  /* 1 + index into symbols->frames of the user's function; 0 for none, as at a label */
     uint8_t wait;    /* enum wait_kind: of the time that is waited at the node itself */
     uint8_t owner;   /* enum code_owner of that function */
     uint8_t depth;   /* functions of the user's around it, itself included; at most 255 */

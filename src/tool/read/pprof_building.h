@@ -70,6 +70,9 @@ int pprof_names_add(struct building *building);
 /* The location of a label, made and named if new; 0 without memory. */
 arena_ref pprof_names_label(struct building *building, const struct pprof_label *label);
 
+/* The location of what is waited for, or who holds it, as people spell it; 0 without memory. */
+arena_ref pprof_names_wait(struct building *building, const char *key, const char *text);
+
 /* Samples, and the threads that they name; after pprof_names_add. 0, or -errno with the reason. */
 int pprof_samples_add(struct building *building);
 

@@ -91,6 +91,7 @@ struct pprof_sample {
         const char *key, *value;
     } labels[PPROF_LABELS_MAX]; /* other labels with text, in the order of their keys */
     uint32_t label_count;
+    const char *on, *holder;         /* labels of that name (profile/wait_labels.h); NULL without */
     struct protobuf_numbers changes; /* pprof_changes.h */
     bool has_changes;
 };

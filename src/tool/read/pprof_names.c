@@ -1,5 +1,6 @@
 /* Modules, regions, functions and locations of a pprof file: entries keep their order. */
 #include "pprof_building.h"
+#include "wait_texts.h"
 #include "base/name_pattern.h"
 
 #include <errno.h>
@@ -252,6 +253,12 @@ arena_ref pprof_names_label(struct building *building, const struct pprof_label 
     name = string_pool_add(&building->names->label_names, name, strlen(name));
     add_made_up_frame(symbols, name);
     return name ? ref : 0;
+}
+
+arena_ref pprof_names_wait(struct building *building, const char *key, const char *text)
+{
+    char value[LABELS_VALUE_BYTES];
+    return pprof_names_label(building, &(struct pprof_label){key, wait_text_spell(text, value)});
 }
 
 int pprof_names_add(struct building *building)

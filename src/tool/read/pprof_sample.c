@@ -1,6 +1,7 @@
 #include "pprof_reader.h"
 #include "encode/pprof_fields.h"
 #include "account/labels.h"
+#include "profile/wait_labels.h"
 #include "tool/io/array.h"
 
 #include <errno.h>
@@ -69,6 +70,8 @@ static void read_label(struct pprof_reader *reader, struct pprof_sample *sample,
         if (fields[LABEL_NUM] > INT32_MAX)
             return pprof_fail(reader, "a process id or a rank is none");
         *(*key == 'p' ? &sample->pid : &sample->rank) = (int32_t)fields[LABEL_NUM];
+    } else if (*text && wait_label_is_key(key)) {
+        *(*key == 'o' ? &sample->on : &sample->holder) = text;
     } else if (*text && !labels_is_reserved(key)) {
         add_label(sample, key, text);
     }

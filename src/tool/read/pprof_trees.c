@@ -6,6 +6,7 @@
 #include "pprof_building.h"
 #include "encode/pprof_changes.h"
 #include "base/smaller.h"
+#include "profile/wait_labels.h"
 #include "tool/io/array.h"
 
 #include <errno.h>
@@ -91,13 +92,25 @@ static int number_threads(struct building *building)
 
 /* ---- samples ---- */
 
-/* A sample's location in that place below the root: its labels, and then its stack from the outermost frame
- * on. 0 without memory. */
+/* A sample's location in that place below the root: its labels, then its stack from the outermost frame on,
+ * and last what it waited for. 0 without memory. */
 static arena_ref location_at(struct building *building, const struct pprof_sample *sample, uint32_t place)
 {
     if (place < sample->label_count)
         return pprof_names_label(building, &sample->labels[place]);
-    return building->location_of[sample->stack[sample->depth - 1 - (place - sample->label_count)]];
+    place -= sample->label_count;
+    if (place < sample->depth)
+        return building->location_of[sample->stack[sample->depth - 1 - place]];
+    return place == sample->depth && sample->on
+               ? pprof_names_wait(building, WAIT_LABEL_ON, sample->on)
+               : pprof_names_wait(building, WAIT_LABEL_HOLDER, sample->holder);
+}
+
+/* How many nodes a sample has below the root. Where there is no stack, nothing waits. */
+static uint32_t depth_of(const struct pprof_sample *sample)
+{
+    const uint32_t waits = sample->depth > 0 ? (uint32_t) !!sample->on + !!sample->holder : 0;
+    return sample->label_count + sample->depth + waits;
 }
 
 /* The node of a stack, made if new. What it has in common with the stack before is not searched for again. */
@@ -106,7 +119,7 @@ static int node_of(struct building *building, arena_ref root, const struct pprof
 {
     struct tree *tree = &building->recording->tree;
     bool is_common = root == building->path_root;
-    const uint32_t depth = sample->label_count + sample->depth;
+    const uint32_t depth = depth_of(sample);
     *ret = root;
     for (uint32_t i = 0; i < depth; i++) {
         arena_ref location = location_at(building, sample, i);

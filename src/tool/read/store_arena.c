@@ -4,6 +4,7 @@
  */
 #include "store_reader.h"
 #include "account/labels.h"
+#include "profile/wait_labels.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -104,7 +105,7 @@ static bool is_label(const struct store_reader *reader, const struct location *l
         return false;
     const char *key = tree_label_key(arena, location), *value = tree_label_value(arena, location);
     const size_t end = arena->used_bytes, at = (size_t)(value - (const char *)arena->base);
-    return *key && !labels_is_reserved(key) && at < end && *value &&
+    return *key && (!labels_is_reserved(key) || wait_label_is_key(key)) && at < end && *value &&
            memchr(value, '\0', end - at < LABELS_VALUE_BYTES ? end - at : LABELS_VALUE_BYTES);
 }
 

@@ -1,5 +1,6 @@
 /* The reader of stores: the header, what is copied, the timeline, and the recording that is made of it. */
 #include "store_reader.h"
+#include "wait_texts.h"
 #include "base/smaller.h"
 #include "base/utf8.h"
 
@@ -11,6 +12,9 @@
 /* store_settle gives stacks to short lives that had only a record: 50 nodes each. It is address space only.
  */
 enum { SETTLED_PARTS = 16 };
+
+/* And for texts that are spelt for people, with what an arena keeps in reserve. */
+enum { SPELT_PART = 8, SPELT_BYTES = 1 << 16 };
 
 int store_damaged(struct store_reader *reader, const char *what)
 {
@@ -172,7 +176,8 @@ static int take_arena(struct store_reader *reader)
     struct recording *recording = reader->recording;
     const struct store_header *header = reader->header;
     const size_t bytes = header->arena.bytes;
-    const size_t room = header->live.state == STORE_WHOLE ? bytes : (1 + SETTLED_PARTS) * bytes;
+    const size_t room = header->live.state == STORE_WHOLE ? bytes + bytes / SPELT_PART + SPELT_BYTES
+                                                          : (1 + SETTLED_PARTS) * bytes;
     int status = arena_init(&recording->arena, smaller(room, (size_t)UINT32_MAX * ARENA_UNIT_BYTES));
     reader->unit_count = bytes / ARENA_UNIT_BYTES;
     reader->kinds = store_array(reader->unit_count, 1);
@@ -281,6 +286,7 @@ int recording_read_store(struct recording *recording, const unsigned char *bytes
         if (store_is_string(&reader, header.messages))
             recording->profile.messages = header.messages;
         read_profile_paths(&reader);
+        wait_texts_spell(recording);
     }
     recording->is_store = true;
     free(reader.kinds);

@@ -1,5 +1,6 @@
 #include "finding.h"
 #include "report_title.h"
+#include "profile/wait_labels.h"
 #include "tool/meaning/code_owner.h"
 
 #include <errno.h>
@@ -20,6 +21,13 @@ static const struct location *location_of(const struct looking *looking, arena_r
 {
     const struct tree *tree = looking->profile->tree;
     return tree_location_at(tree, tree_node(tree, node)->location);
+}
+
+/* A pseudo-frame, or a label where no frame of it is known. */
+static bool is_no_code(const struct looking *looking, arena_ref node)
+{
+    const struct tree *tree = looking->profile->tree;
+    return location_of(looking, wait_label_leaf(tree, tree, node))->pseudo;
 }
 
 static const struct symbol_function *function_at(const struct looking *looking, uint32_t frame)
@@ -57,7 +65,7 @@ static void look_at_node(struct looking *looking, arena_ref node)
     const uint32_t frame = looking->meaning->nodes[tree_node_index(node)].frame;
     const struct values shown = meaning_shown(looking->meaning, looking->profile->tree, node);
     const uint64_t wall_ns = tree_wall_ns(&shown);
-    if (!frame || wall_ns == 0 || location_of(looking, node)->pseudo ||
+    if (!frame || wall_ns == 0 || is_no_code(looking, node) ||
         strcmp(report_title(function_at(looking, frame - 1), true, title), looking->finding->row->name) != 0)
         return;
     looking->in_frame[frame - 1] += wall_ns;

@@ -1,5 +1,6 @@
 #include "hints.h"
 #include "base/name_pattern.h"
+#include "profile/wait_labels.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -97,9 +98,12 @@ static bool has_name(const struct profile *profile, const struct location *locat
     return location->pseudo || symbols->functions[function].is_symbol;
 }
 
-static void add_node(struct unnamed *unnamed, const struct profile *profile, const struct tree_node *node)
+static void add_node(struct unnamed *unnamed, const struct profile *profile, arena_ref ref)
 {
-    const struct location *location = tree_location_at(profile->tree, node->location);
+    const struct tree *tree = profile->tree;
+    const struct tree_node *node = tree_node(tree, ref);
+    const struct location *location =
+        tree_location_at(tree, tree_node(tree, wait_label_leaf(tree, tree, ref))->location);
     if (!location->module || tree_wall_ns(&node->self) == 0 || has_name(profile, location))
         return;
     const struct module *module = arena_at(profile->arena, location->module);
@@ -152,7 +156,7 @@ static void find_unnamed(struct unnamed *unnamed, const struct profile *profile)
     const struct tree *tree = profile->tree;
     for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
-            add_node(unnamed, profile, tree_node(tree, node));
+            add_node(unnamed, profile, node);
     }
 }
 

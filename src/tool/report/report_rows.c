@@ -1,6 +1,7 @@
 #include "report_rows.h"
 #include "report_title.h"
 #include "base/name_pattern.h"
+#include "profile/wait_labels.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -57,6 +58,11 @@ static const char *row_name(const struct report_rows *rows, const struct symbol_
     }
 }
 
+static bool has_label_row(const struct report_rows *rows, const char *key)
+{
+    return rows->request->by == REPORT_BY_LABEL && !wait_label_is_key(key);
+}
+
 /* A label has a row only where rows are labels. */
 static void choose_label_row(struct report_rows *rows, const struct location *location)
 {
@@ -67,7 +73,7 @@ static void choose_label_row(struct report_rows *rows, const struct location *lo
     rows->locations[location->index].is_label_wanted =
         wanted && fnmatch(wanted, strchr(wanted, '=') ? name : key, 0) == 0;
     rows->row_of_frame[rows->profile->symbols->first_frame[location->index]] =
-        rows->request->by == REPORT_BY_LABEL ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
+        has_label_row(rows, key) ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
 }
 
 static void choose_rows(struct report_rows *rows, const struct location *location)

@@ -1,5 +1,6 @@
 /* The stacks of a report as JSON. A frame is written once, and stacks have its number. */
 #include "report_table.h"
+#include "profile/wait_labels.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ static void write_labels(struct writing *writing, arena_ref node)
     json_member_object(writing->json, "labels");
     for (; tree_node(profile->tree, node)->parent; node = tree_node(profile->tree, node)->parent) {
         const struct location *location = location_of(writing, node);
-        if (tree_is_label(location))
+        if (tree_is_label(location) && !wait_label_is(profile->tree, location))
             json_member_string(writing->json, tree_label_key(profile->arena, location),
                                tree_label_value(profile->arena, location));
     }
@@ -63,6 +64,8 @@ static void write_labels(struct writing *writing, arena_ref node)
 static void write_stack(struct writing *writing, const struct report_stack *stack, size_t *thread)
 {
     const struct report *report = writing->table->report;
+    const struct tree *tree = writing->table->profile->tree;
+    const struct wait_labels waited = wait_labels_of(tree, tree, stack->node);
     const enum wait_kind wait = (enum wait_kind)report->meaning.nodes[tree_node_index(stack->node)].wait;
     json_newline(writing->json);
     json_begin_object(writing->json);
@@ -74,6 +77,8 @@ static void write_stack(struct writing *writing, const struct report_stack *stac
     json_member_uint(writing->json, "thread", *thread);
     write_labels(writing, stack->node);
     json_member_text(writing->json, "waits_for", stack->values.blocked_ns ? wait_kind_words[wait] : NULL);
+    json_member_text(writing->json, WAIT_LABEL_ON, waited.on);
+    json_member_text(writing->json, WAIT_LABEL_HOLDER, waited.holder);
     report_json_values(writing->json, "values", &stack->values);
     json_end_object(writing->json);
 }

@@ -3,6 +3,7 @@
  * recursion counts once, and every node is visited once.
  */
 #include "report_walk.h"
+#include "profile/wait_labels.h"
 #include "tool/io/array.h"
 
 #include <stdlib.h>
@@ -13,6 +14,18 @@ static const struct location *location_of(const struct report_walk *walk, const 
 {
     const struct tree *tree = walk->rows->profile->tree;
     return tree_location_at(tree, node->parent ? node->location : tree->pseudo[PSEUDO_OVERFLOW]);
+}
+
+/* That of the innermost frame, which has what is waited for at the labels below it. */
+static const struct location *leaf_location_of(const struct report_walk *walk, arena_ref node)
+{
+    const struct tree *tree = walk->rows->profile->tree;
+    return location_of(walk, tree_node(tree, wait_label_leaf(tree, tree, node)));
+}
+
+static bool is_label(const struct report_walk *walk, const struct location *location)
+{
+    return tree_is_label(location) && !wait_label_is(walk->rows->profile->tree, location);
 }
 
 static struct report_level *push_level(struct report_walk *walk)
@@ -96,7 +109,7 @@ static void enter_location(struct report_walk *walk, const struct location *loca
     const struct symbols *symbols = walk->rows->profile->symbols;
     walk->focus += walk->rows->locations[location->index].is_focus;
     walk->ignored += walk->rows->locations[location->index].is_ignored;
-    walk->labels += tree_is_label(location);
+    walk->labels += is_label(walk, location);
     walk->labels_wanted += walk->rows->locations[location->index].is_label_wanted;
     if (location->pseudo)
         walk->pseudo_on_path[location->pseudo - 1]++;
@@ -114,7 +127,7 @@ static void leave_location(struct report_walk *walk, const struct location *loca
     const struct symbols *symbols = walk->rows->profile->symbols;
     walk->focus -= walk->rows->locations[location->index].is_focus;
     walk->ignored -= walk->rows->locations[location->index].is_ignored;
-    walk->labels -= tree_is_label(location);
+    walk->labels -= is_label(walk, location);
     walk->labels_wanted -= walk->rows->locations[location->index].is_label_wanted;
     if (location->pseudo && --walk->pseudo_on_path[location->pseudo - 1] == 0)
         tree_add_values(&walk->report->pseudo[location->pseudo - 1], &subtotal->values);
@@ -156,7 +169,7 @@ static bool enter_node(struct report_walk *walk, arena_ref ref)
     if (walk->report->has_stacks && !keep_stack(walk->report, ref, &below->values))
         return false;
     walk->report->has_changes |= node->changes.flat_near > 0;
-    add_flat(walk, location, ref, &below->values);
+    add_flat(walk, leaf_location_of(walk, ref), ref, &below->values);
     if (!node->parent) {
         enter_location(walk, location);
         leave_location(walk, location, below);
@@ -205,7 +218,7 @@ static const char *waits_for(const struct report_walk *walk, arena_ref ref)
 {
     const struct tree_node *node = tree_node(walk->rows->profile->tree, ref);
     bool is_waiting =
-        node->self.blocked_ns > tree_wall_ns(&node->self) / 2 && !location_of(walk, node)->pseudo;
+        node->self.blocked_ns > tree_wall_ns(&node->self) / 2 && !leaf_location_of(walk, ref)->pseudo;
     return is_waiting ? wait_kind_words[wait_of(walk, ref)] : NULL;
 }
 
