@@ -147,6 +147,19 @@ static void follow_stack(struct tree *tree, struct fold_thread *thread,
     thread->label_depth = now.label_depth;
 }
 
+/* The node for what is waited for at a node. Where memory ends it is that node, or the lock's. */
+static arena_ref node_of_wait(struct tree *tree, arena_ref node, const struct fold_wait *wait)
+{
+    const arena_ref labels[] = {wait->on, wait->holder};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels && labels[i]; i++) {
+        arena_ref child = tree_child(tree, node, labels[i]);
+        if (!child)
+            break;
+        node = child;
+    }
+    return node;
+}
+
 /* The node that an observation's time goes to. thread->node follows a stack that was seen. */
 static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thread,
                                      const struct fold_observation *observation)
@@ -157,7 +170,8 @@ static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thre
         return tree_pseudo_child(tree, thread->root, PSEUDO_NOT_RESPONDING);
     if (!observation->is_unchanged)
         follow_stack(tree, thread, observation);
-    return node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
+    arena_ref node = node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
+    return thread->waiting = node_of_wait(tree, node, &observation->wait);
 }
 
 /* ---- an observation ---- */
@@ -179,10 +193,11 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     struct passed all = advance(thread, &clocks), passed = all;
     if (!observation->is_unchanged)
         passed = leave_out_gaps(fold, thread, &all);
-    arena_ref before = thread->credited;
+    arena_ref before = thread->credited, waited = thread->waiting;
     fold->knows_delay |= thread->knows_delay;
     thread->credited = node_of_observation(fold->tree, thread, observation);
-    bool goes_on = observation->is_unchanged || (observation->is_left_out && thread->credited == before);
+    bool goes_on = (observation->is_unchanged && (thread->waiting == waited || !waited)) ||
+                   (observation->is_left_out && thread->credited == before);
     if (!goes_on) {
         struct passed rest = end_stretch(fold, thread, before, passed);
         count_changes(fold, thread, observation, passed.wall_ns - rest.wall_ns, rest.wall_ns);
@@ -204,7 +219,7 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     }
     fold->samples++;
     if (fold->timeline)
-        fold_show_observation(fold, thread, observation, all, passed);
+        fold_show_observation(fold, thread, observation, goes_on, all, passed);
 }
 
 /* ---- the end ---- */
@@ -219,6 +234,8 @@ static struct values true_values(const struct fold_thread *thread)
 
 static arena_ref node_of_rest(struct tree *tree, const struct fold_thread *thread, enum fold_rest rest)
 {
+    if (rest == FOLD_REST_UNCHANGED && thread->waiting)
+        return thread->waiting;
     if (rest == FOLD_REST_UNCHANGED)
         return node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
     return tree_pseudo_child(tree, thread->root,

@@ -15,6 +15,8 @@
  *   thread does when it is sampled often.)
  * - calls: the frames that two successive stacks of a thread share, by call site, are the same calls. Each
  * frame below them is one new call. A change of labels makes no call.
+ * - what a thread waits for stands below its stack (struct fold_wait). A lock may change hands while a thread
+ *   waits for it: then an observation of the same stack ends the stretch before.
  * - gaps: time that nobody could observe (gaps.h) is in no stretch. It goes to a pseudo-frame below the stack
  * that the thread was last seen in. Of the CPU time and the run delay that passed it has what does not fit
  * into the time beside it.
@@ -62,6 +64,13 @@ enum { FOLD_SHORT_PERIODS = 100 };
 /* A delay clock that the kernel does not tell. */
 #define FOLD_NO_DELAY UINT64_MAX
 
+/* What a thread waits for: labels that stand below its stack, the second one below the first. 0: not known.
+ */
+struct fold_wait {
+    arena_ref on;     /* {on=...}: the lock */
+    arena_ref holder; /* {holder=...}: the thread that holds it */
+};
+
 /*
  * How far one thread's time is accounted for. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock.
  * The delay clock is how long it has waited for a CPU in its life (thread_stat.h).
@@ -70,6 +79,7 @@ struct fold_thread {
     arena_ref root;
     arena_ref node;       /* where it was last seen; the root before the first observation */
     uint32_t label_depth; /* how many labels that node's path begins with */
+    arena_ref waiting;  /* that node, or the one below it for what it waited for; 0 before a stack was seen */
     arena_ref credited; /* the node that the last observation's time goes to: that one or a pseudo-frame's */
     bool was_running, was_queued; /* at the last observation */
     bool knows_delay;      /* its delay clock was read; else a wait for a CPU counts as blocked in the end */
@@ -96,13 +106,14 @@ struct fold_observation {
     uint64_t delay_clock_ns; /* or FOLD_NO_DELAY; it may be a little older than the sample */
     bool is_running;         /* on a CPU, as opposed to waiting for something or for a CPU */
     bool is_queued;          /* waiting for a CPU */
-    bool is_unchanged;       /* provably has not run since it was last seen: the time goes to the same node */
-    bool is_unknown;         /* did not reply and may have run: the time goes to [not responding] */
-    bool is_left_out;        /* only its clock was read: the time goes to [uninteresting] */
-    arena_ref base;          /* the node that the path begins below; 0: the thread's root */
-    const arena_ref *path;   /* locations, innermost first; from the root, labels after them */
-    size_t depth;            /* of the path; 0 from the root: no frame of the program was on the stack */
-    uint32_t label_count;    /* how many labels the path has, or the base's path */
+    bool is_unchanged;     /* provably has not run since it was last seen: the time goes to the same stack */
+    bool is_unknown;       /* did not reply and may have run: the time goes to [not responding] */
+    bool is_left_out;      /* only its clock was read: the time goes to [uninteresting] */
+    arena_ref base;        /* the node that the path begins below; 0: the thread's root */
+    const arena_ref *path; /* locations, innermost first; from the root, labels after them */
+    size_t depth;          /* of the path; 0 from the root: no frame of the program was on the stack */
+    uint32_t label_count;  /* how many labels the path has, or the base's path */
+    struct fold_wait wait; /* below the path; of an unchanged one too */
 };
 
 /* Whether a stack was seen: else the path is not read. */

@@ -12,7 +12,8 @@ static void show(const struct fold *fold, struct fold_thread *thread, struct tim
 }
 
 void fold_show_observation(const struct fold *fold, struct fold_thread *thread,
-                           const struct fold_observation *observation, struct passed all, struct passed own)
+                           const struct fold_observation *observation, bool goes_on, struct passed all,
+                           struct passed own)
 {
     const struct timeline_observation sample = {
         .node = thread->credited,
@@ -20,7 +21,7 @@ void fold_show_observation(const struct fold *fold, struct fold_thread *thread,
                  : observation->is_running                           ? TIMELINE_RUNNING
                  : observation->is_queued                            ? TIMELINE_QUEUED
                                                                      : TIMELINE_WAITING,
-        .is_unchanged = observation->is_unchanged,
+        .is_unchanged = observation->is_unchanged && goes_on,
         .until_tick = observation->until_tick,
     };
     show(fold, thread, sample, all, own);

@@ -9,9 +9,11 @@
 #include "fold.h"
 #include "passed.h"
 
-/* all: what has passed since the last observation; own: the part of it that this one stands for. */
+/* goes_on: the stretch of the last observation goes on. all: what has passed since it; own: the part of that
+ * that this one stands for. */
 void fold_show_observation(const struct fold *fold, struct fold_thread *thread,
-                           const struct fold_observation *observation, struct passed all, struct passed own);
+                           const struct fold_observation *observation, bool goes_on, struct passed all,
+                           struct passed own);
 
 /* The time up to the thread's end, or so far. own: what no observation stands for, which goes to `node`. */
 void fold_show_rest(const struct fold *fold, struct fold_thread *thread, arena_ref node, enum fold_rest rest,

@@ -1,7 +1,8 @@
 /*
- * What a thread waited for, in the tree: below the innermost frame of its stack stand nodes of labels (tree.h)
- * whose keys are these. First {on=mutex journal_mutex}, and below that, where it is known, {holder=writer-2}.
- * The time of the wait is at the lowest of them. The program's own labels cannot have these keys.
+ * What a thread waited for, in the tree: below the innermost frame of its stack stand nodes of labels
+ * (tree.h) whose keys are these. First {on=mutex journal_mutex}, and below that, where it is known,
+ * {holder=writer-2}. The time of the wait is at the lowest of them. The program's own labels cannot have
+ * these keys.
  *
  * A node of a wait label is no frame: its function is that of the node above, its leaf.
  *
@@ -16,7 +17,8 @@
 #include <string.h>
 
 #define WAIT_LABEL_ON     "on"     /* the kind of a thing and its name: "mutex journal_mutex" */
-#define WAIT_LABEL_HOLDER "holder" /* a thread's name: "writer-2", or "writer-2 (pid 7)" of another process */
+#define WAIT_LABEL_HOLDER "holder" /* a thread's name: "writer-2", or "writer-2 (pid 7)" of another process  \
+                                    */
 
 static inline bool wait_label_is_key(const char *key)
 {

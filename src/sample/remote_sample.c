@@ -100,34 +100,45 @@ static bool is_whole(enum sig_unwind_end end)
     return end == SIG_UNWIND_ROOT || end == SIG_UNWIND_DEPTH;
 }
 
+/* The words of a lock come with the first piece of the stack. */
+static void walk_stack(struct sig_remote_walk *walk, struct sig_memory_piece *beside)
+{
+    if (beside)
+        beside->copied = 0;
+    walk->copy->beside = beside;
+    sig_remote_walk(walk);
+    walk->copy->beside = NULL;
+}
+
 /* Walks with the registers of its last reply, if it is blocked at the same place. They are right if they lead
  * through the same calls. */
-static bool walk_as_replied(const struct remote_memory *memory, struct sig_remote_walk *walk)
+static bool walk_as_replied(const struct remote_memory *memory, struct sig_remote_walk *walk,
+                            struct sig_memory_piece *beside)
 {
     if (memory->replied.pc != walk->blocked_regs.pc || memory->replied.sp != walk->blocked_regs.sp)
         return false;
     walk->blocked_regs.fp = &memory->replied.fp;
-    sig_remote_walk(walk);
+    walk_stack(walk, beside);
     return hash_stack(walk->addresses, walk->depth) == memory->replied.stack;
 }
 
 /* Walks the stack of a thread blocked in a call: false when the thread needs a request. */
 static bool walk_call(const struct remote_thread *thread, const struct thread_stat_call *call,
-                      struct sig_remote_walk *walk)
+                      struct sig_remote_walk *walk, struct sig_memory_piece *beside)
 {
     struct remote_memory *memory = thread->memory;
     bool is_cut_short = remote_sample_is_cut_short(call->number, call->arguments);
     walk->blocked_regs = (struct sig_blocked_regs){
         .pc = call->pc, .sp = call->sp, .arguments = call->number >= 0 ? call->arguments : NULL};
     walk->copy->expected_bytes = memory->stack_bytes;
-    sig_remote_walk(walk);
+    walk_stack(walk, beside);
     memory->stack_bytes = (uint32_t)walk->bytes;
     memory->lacks_register = walk->end == SIG_UNWIND_INEXPRESSIBLE;
-    if (is_whole(walk->end) || walk_as_replied(memory, walk))
+    if (is_whole(walk->end) || walk_as_replied(memory, walk, beside))
         return true;
     if (walk->blocked_regs.fp) {
         walk->blocked_regs.fp = NULL;
-        sig_remote_walk(walk);
+        walk_stack(walk, beside);
     }
     return is_cut_short || thread->is_silent;
 }
@@ -165,6 +176,26 @@ static void refer_to(struct remote_memory *memory, const struct thread_stat_runs
     memory->trusted = 0;
 }
 
+/* The words that may be a lock's, to be copied; NULL: the call waits for no lock. */
+static struct sig_memory_piece *words_of_lock(struct remote_sampler *sampler,
+                                              const struct thread_stat_call *call)
+{
+    struct lock_words *words = &sampler->lock_words;
+    bool is_wanted = sampler->waits && lock_words_wanted(call->number, call->arguments, words);
+    return is_wanted ? &words->piece : NULL;
+}
+
+static void find_wait(struct remote_sampler *sampler, const struct remote_thread *thread,
+                      const struct thread_stat_call *call, const struct sig_remote_walk *walk,
+                      struct waits_labels *ret)
+{
+    const struct waits_walk seen = {.words = &sampler->lock_words,
+                                    .arguments = call->arguments,
+                                    .addresses = walk->addresses,
+                                    .depth = walk->depth};
+    waits_find(sampler->waits, &seen, &thread->memory->wait, ret);
+}
+
 /* A walk that was of a thread that stood still. Functions of the interpreter without a name may be known by
  * what they wait for. */
 static void take_walk(const struct remote_sampler *sampler, const struct remote_thread *thread,
@@ -174,6 +205,7 @@ static void take_walk(const struct remote_sampler *sampler, const struct remote_
     if (sampler->interp && call->number == SYS_futex)
         interp_note_wait(sampler->interp, call->arguments, walk->addresses, walk->depth);
     refer_to(thread->memory, runs, is_whole(walk->end) && has_all_frames(sampler, thread));
+    thread->memory->wait.is_waiting = false;
 }
 
 /* A thread that runs goes on meanwhile: the less is read before its request, the better does that find it
@@ -213,7 +245,8 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         }
         memory->is_reference = false;
         state = thread_stat_call(stats, thread->stat, thread->tid, &call);
-        if (state != THREAD_STAT_KNOWN || !walk_call(thread, &call, &walk))
+        struct sig_memory_piece *lock = state == THREAD_STAT_KNOWN ? words_of_lock(sampler, &call) : NULL;
+        if (state != THREAD_STAT_KNOWN || !walk_call(thread, &call, &walk, lock))
             break;
         ret->interp = read_frames(sampler, thread);
         ret->labels = thread->labels_at ? sig_load_acquire(thread->labels_at) : 0;
@@ -221,6 +254,9 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
         take_walk(sampler, thread, &call, &walk, &after);
+        ret->wait = (struct waits_labels){0};
+        if (lock)
+            find_wait(sampler, thread, &call, &walk, &ret->wait);
         ret->depth = walk.depth;
         ret->end = walk.end;
         ret->unloads = walk.unloads;
@@ -235,6 +271,8 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
                                  struct remote_sample *ret)
 {
     *ret = (struct remote_sample){.cpu_ns = thread->memory->reference_cpu_ns, .delay_ns = FOLD_NO_DELAY};
+    if (sampler->waits && thread->memory->is_reference) /* before it is known whether it has run */
+        waits_find_again(sampler->waits, &thread->memory->wait, &ret->wait);
     if (has_same_clock(thread->tid, thread->stat, thread->memory))
         return REMOTE_UNCHANGED;
     ret->cpu_ns = 0;

@@ -24,6 +24,7 @@
 #include "sig/ground/sig_stack.h"
 #include "sig/walk/sig_remote_walk.h"
 #include "thread_stat.h"
+#include "waits/waits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct remote_memory {
     uint64_t reference_cpu_ns; /* its CPU clock then */
     uint32_t trusted;          /* how often the CPU clock has stood for the run count since */
     uint32_t stack_bytes;      /* of its last stack; 0 when not known */
+    struct waits_memory wait;  /* what it waited for at the reference */
     bool lacks_register;       /* the last walk ended for lack of one: a reply may have it */
     struct {
         uint64_t sp, pc; /* where it was blocked when it replied; 0 when it was not */
@@ -54,8 +56,9 @@ struct remote_sample {
     /* Of UNCHANGED and WALKED: its CPU clock. Of SIGNAL: its CPU clock when the kernel last updated it, 0
      * when that was not read. */
     uint64_t cpu_ns;
-    bool is_runnable;  /* of SIGNAL: it was not blocked, so where it seems to be it waits for a CPU */
-    uint64_t delay_ns; /* how long it has waited for a CPU; FOLD_NO_DELAY when that was not read */
+    bool is_runnable;         /* of SIGNAL: it was not blocked, so where it seems to be it waits for a CPU */
+    uint64_t delay_ns;        /* how long it has waited for a CPU; FOLD_NO_DELAY when that was not read */
+    struct waits_labels wait; /* of UNCHANGED and WALKED: what it waits for */
     /* Of WALKED: */
     const uint64_t *addresses; /* as sig_unwind's; valid until the next sample */
     uint32_t depth;
@@ -70,6 +73,8 @@ struct remote_sampler {
     uint64_t *addresses;
     uint32_t capacity; /* of them */
     struct sig_stack_copy copy;
+    struct lock_waits *waits;             /* not owned; NULL: nothing is said of waits */
+    struct lock_words lock_words;         /* copied with the stack that is walked */
     struct interp *interp;                /* not owned */
     struct sig_interp_stack interp_stack; /* its frames are owned, from the first interpreter on */
 };

@@ -33,6 +33,7 @@ static int init_parts(struct sampler *sampler, const struct sampler_options *opt
     if (status == 0)
         status = tree_init(&sampler->tree, &sampler->arena);
     interp_init(&sampler->interp, options->interp, &sampler->tree, &sampler->modules);
+    waits_init(&sampler->waits, &sampler->tree, &sampler->modules, sampler_find_holder, sampler);
     if (status == 0)
         status =
             schedule_init(&sampler->schedule, options->threads_per_tick, account.period_ns, &sampler->random);
@@ -41,6 +42,7 @@ static int init_parts(struct sampler *sampler, const struct sampler_options *opt
     if (status == 0)
         status = observe_init(&sampler->observer, slot_count(options), options->depth,
                               &sampler->account.stack_caches);
+    sampler->observer.remote.waits = &sampler->waits;
     if (status == 0 && options->timeline_bytes) {
         sampler->timeline = timeline_create(options->timeline_bytes, sampler->start_ns, seed);
         status = sampler->timeline ? 0 : -ENOMEM;
@@ -83,6 +85,7 @@ void sampler_deinit(struct sampler *sampler)
 {
     account_deinit(&sampler->account);
     interp_deinit(&sampler->interp);
+    waits_deinit(&sampler->waits);
     observe_deinit(&sampler->observer);
     thread_scan_deinit(&sampler->thread_scan);
     schedule_deinit(&sampler->schedule);
@@ -187,6 +190,7 @@ void sampler_refresh_modules(struct sampler *sampler)
     if (!is_changed)
         return;
     sampler_find_interp(sampler);
+    waits_modules_changed(&sampler->waits);
     uint64_t now_ns = clock_monotonic_ns();
     sampler->modules_quiet_ns = now_ns + modules_settle_ns;
     account_modules_changed(&sampler->account, now_ns);

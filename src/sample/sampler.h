@@ -29,11 +29,12 @@
 #include "tick.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
+#include "waits/waits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SAMPLER_SKIPPED_MAX = 256 };
+enum { SAMPLER_SKIPPED_MAX = 256, SAMPLER_TIDS_KEPT = 1 << 15 };
 
 struct sampler {
     struct overhead_group overhead_group; /* begun by a thread that forks, joined in its child */
@@ -43,6 +44,7 @@ struct sampler {
     struct modules modules;
     struct tree tree;
     struct interp interp;
+    struct lock_waits waits;
     struct account account;
     struct timeline *timeline; /* NULL without */
     struct observer observer;
@@ -71,7 +73,8 @@ struct sampler {
     bool is_stopped;       /* nothing is recorded: no thread is scheduled */
     uint64_t stop_ns;      /* of the last stop */
     struct thread_scan thread_scan;
-    bool was_left_silently; /* a registered thread has ended without its hook */
+    bool was_left_silently;                   /* a registered thread has ended without its hook */
+    uint8_t tids_used[SAMPLER_TIDS_KEPT / 8]; /* a set: the lowest bits of tids that threads have had */
     struct thread_records records;
     struct merge_ended merge_ended;
     struct counters counters;

@@ -18,6 +18,9 @@ void sampler_record(struct sampler *sampler, struct thread *thread, const struct
 /* A thread's delay clock; FOLD_NO_DELAY when that cannot be read. */
 uint64_t sampler_delay_of(struct sampler *sampler, struct thread *thread);
 
+/* Who holds a lock: waits_holder_fn, with the sampler as its context. */
+arena_ref sampler_find_holder(void *context, pid_t tid, uint64_t other_ns);
+
 /* Only the part of it for the schedule and the timeline. */
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns);
 

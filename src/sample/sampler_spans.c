@@ -187,7 +187,8 @@ static void forget_thread(struct thread *thread)
 {
     thread->remote.is_reference = false;
     thread->record = 0;
-    thread->fold.root = thread->fold.node = thread->fold.credited = 0;
+    thread->holder.label = 0;
+    thread->fold.root = thread->fold.node = thread->fold.credited = thread->fold.waiting = 0;
     thread->fold.changes = (struct changes_thread){.last = {.node = 0}};
     if (thread->stack_cache)
         thread->stack_cache->walks = 0;
@@ -222,6 +223,7 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
     observe_cancel(&sampler->observer);
     locate_forget(&sampler->account.locate);
     interp_forget(&sampler->interp);
+    waits_forget(&sampler->waits);
     arena_clear(&sampler->arena);
     tree_clear(&sampler->tree);
     modules_restore_records(&sampler->modules, &kept);

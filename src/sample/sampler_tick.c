@@ -258,6 +258,7 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
                              .at_ns = now_ns,
                              .end_ns = now_ns + sampler->tick.period_ns / 2};
     begin_tick(sampler, now_ns);
+    waits_begin_tick(&sampler->waits, now_ns, sampler->thread_scan.task_directory >= 0);
     sample_turn(sampler, &work, SCHEDULE_TURN_KNOWN);
     sample_newcomers(sampler, &work);
     sample_turn(sampler, &work, SCHEDULE_TURN_QUIET);
@@ -269,6 +270,7 @@ void sampler_sample_last(struct sampler *sampler, uint64_t now_ns)
 {
     struct observation seen;
     uint64_t end_ns = clock_monotonic_ns() + last_samples_ns;
+    waits_begin_tick(&sampler->waits, now_ns, sampler->thread_scan.task_directory >= 0);
     for (uint32_t i = 0; i < sampler->threads->live_count && clock_monotonic_ns() < end_ns; i++) {
         struct thread *thread = sampler->threads->live[i];
         if (!sampler->is_stopped && thread->schedule.sample_ns == 0 &&

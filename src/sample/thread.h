@@ -52,7 +52,12 @@ struct thread {
     struct remote_memory remote;
     struct interp_thread interp; /* c_id is the starting thread's */
     uint64_t name_due_ns;        /* when to read its name again, with a mapped store */
-    bool is_foreign;             /* found by the scan: no hook will tell when it ends */
+    struct {
+        arena_ref label; /* of its name, for those who wait for it; 0 before the first one */
+        uint64_t due_ns; /* when to read its name again for that */
+        bool shares_tid; /* another thread may have had its tid before */
+    } holder;
+    bool is_foreign; /* found by the scan: no hook will tell when it ends */
     uint32_t foreign_index;
     struct {
         int slot;                      /* outstanding signal, -1 without */

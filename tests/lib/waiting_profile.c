@@ -18,7 +18,8 @@ static arena_ref location_of(struct waiting_profile *waiting, const char *name)
         abort();
     struct waiting_location *location = &waiting->locations[waiting->location_count++];
     location->name = name;
-    location->ref = fake_profile_plain(&waiting->fake, is_apps ? waiting->app : waiting->libc, name + is_apps);
+    location->ref =
+        fake_profile_plain(&waiting->fake, is_apps ? waiting->app : waiting->libc, name + is_apps);
     return location->ref;
 }
 
@@ -50,8 +51,8 @@ static void add_writers(struct waiting_profile *waiting)
     waiting_profile_add(waiting, root, locking, "mutex journal_mutex", NULL, 0, 60);
     root = fake_profile_thread(&waiting->fake, 13, "writer-2");
     waiting_profile_add(waiting, root, computing, NULL, NULL, 100, 0);
-    waiting_profile_add(waiting, root, WAITING_STACK("/run", "/append", "fsync"), "file /var/journal", NULL, 0,
-                        400);
+    waiting_profile_add(waiting, root, WAITING_STACK("/run", "/append", "fsync"), "file /var/journal", NULL,
+                        0, 400);
     waiting_profile_add(waiting, root, locking, "mutex table_lock", "reader", 0, 200);
 }
 
@@ -74,7 +75,8 @@ void waiting_profile_init(struct waiting_profile *waiting)
     waiting->app = fake_profile_module(&waiting->fake, "/opt/app");
     waiting->libc = fake_profile_module(&waiting->fake, "/lib/x86_64-linux-gnu/libc.so.6");
     arena_ref root = fake_profile_thread(&waiting->fake, 11, "main");
-    waiting_profile_add(waiting, root, WAITING_STACK("/main", "pthread_join"), "thread writer-1", NULL, 0, 1000);
+    waiting_profile_add(waiting, root, WAITING_STACK("/main", "pthread_join"), "thread writer-1", NULL, 0,
+                        1000);
     add_writers(waiting);
     add_reader(waiting);
 }

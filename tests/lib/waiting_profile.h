@@ -35,8 +35,8 @@ struct waiting_profile {
 void waiting_profile_init(struct waiting_profile *waiting);
 
 /*
- * Adds a stack to a thread's tree: functions, outermost first, ended by NULL, "/NAME" of the program and others
- * of the C library. on, holder: NULL for none. Returns the node that gets the time.
+ * Adds a stack to a thread's tree: functions, outermost first, ended by NULL, "/NAME" of the program and
+ * others of the C library. on, holder: NULL for none. Returns the node that gets the time.
  */
 arena_ref waiting_profile_add(struct waiting_profile *waiting, arena_ref root, const char *const *functions,
                               const char *on, const char *holder, uint64_t cpu_ms, uint64_t waited_ms);

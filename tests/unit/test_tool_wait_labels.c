@@ -1,6 +1,6 @@
 /*
- * What a wait was for and who held it, from the tree to every reader: through stores and pprof files and back,
- * through a merge, and in formats that have functions only. Exact numbers, of waiting_profile.h.
+ * What a wait was for and who held it, from the tree to every reader: through stores and pprof files and
+ * back, through a merge, and in formats that have functions only. Exact numbers, of waiting_profile.h.
  */
 #include "encode/enc_pprof.h"
 #include "encode/enc_store.h"
@@ -104,7 +104,8 @@ static void a_sample_has_the_stack_of_its_leaf_and_labels_beside_it(void **state
         const struct fake_sample *sample = &read.samples[i];
         const struct fake_location *leaf = &read.locations[sample->locations.at[0] - 1];
         const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s %s/%zu %s %s %s %d\n", label_of(&read, sample, "thread"),
+        snprintf(text + used, sizeof text - used, "%s %s/%zu %s %s %s %d\n",
+                 label_of(&read, sample, "thread"),
                  fake_string(&read, read.functions[leaf->function_ids[0] - 1].field[2]),
                  sample->locations.count, label_of(&read, sample, "wait"), label_of(&read, sample, "on"),
                  label_of(&read, sample, "holder"), (int)(sample->values.at[3] / MS));
@@ -322,8 +323,7 @@ static void callers_see_through_them(void **state)
 {
     struct fixture *fixture = *state;
     struct callers callers;
-    assert_int_equal(
-        callers_find(&callers, &fixture->waiting.fake.profile, "pthread_mutex_lock", false), 0);
+    assert_int_equal(callers_find(&callers, &fixture->waiting.fake.profile, "pthread_mutex_lock", false), 0);
     assert_int_equal(callers.caller_count, 2);
     assert_string_equal(callers.callers[0].name, "append");
     assert_int_equal(callers.callee_count, 1);

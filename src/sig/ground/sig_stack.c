@@ -95,8 +95,12 @@ static void copy_piece(struct sig_stack *stack)
     if (copy->pieces_left == 0 || end <= stack->window_high)
         return;
     copy->pieces_left--;
-    size_t copied = sig_memory_copy_some((void *)(uintptr_t)(stack->window_high + stack->shift),
-                                         stack->window_high, end - stack->window_high, copy->mem_descriptor);
+    void *to = (void *)(uintptr_t)(stack->window_high + stack->shift);
+    size_t bytes = end - stack->window_high;
+    size_t copied =
+        copy->beside ? sig_memory_copy_with(to, stack->window_high, bytes, copy->mem_descriptor, copy->beside)
+                     : sig_memory_copy_some(to, stack->window_high, bytes, copy->mem_descriptor);
+    copy->beside = NULL;
     stack->window_high += copied & ~(size_t)(SIG_STACK_WORD_BYTES - 1);
 }
 

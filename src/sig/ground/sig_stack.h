@@ -14,6 +14,8 @@
 #ifndef WALLPROF_SIG_STACK_H
 #define WALLPROF_SIG_STACK_H
 
+#include "sig/sys/sig_memory.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,9 +27,10 @@ enum { SIG_STACK_WORD_BYTES = 8, SIG_STACK_COPY_BYTES_MIN = 16384 };
 struct sig_stack_copy {
     /* Set by the owner. */
     uint64_t *words;
-    size_t capacity_bytes; /* of them: a multiple of a page, at least SIG_STACK_COPY_BYTES_MIN */
-    size_t expected_bytes; /* that the walk may need, so that one piece is enough; 0 if not known */
-    int mem_descriptor;    /* see sig_memory_copy_some */
+    size_t capacity_bytes;           /* of them: a multiple of a page, at least SIG_STACK_COPY_BYTES_MIN */
+    size_t expected_bytes;           /* that the walk may need, so that one piece is enough; 0 if not known */
+    int mem_descriptor;              /* see sig_memory_copy_some */
+    struct sig_memory_piece *beside; /* to be copied with the next piece; NULL: nothing, and after that */
 
     /* The walk's. */
     uint32_t pieces_left; /* that it may still copy */

@@ -46,18 +46,28 @@ bool sig_memory_is_writable(uint64_t low, uint64_t high)
     return true;
 }
 
-/* The bytes copied, or -errno. */
-static long copy_bytes(void *to, uint64_t from, size_t bytes)
+/* The bytes copied, or -errno. beside: NULL for none. */
+static long copy_pieces(void *to, uint64_t from, size_t bytes, struct sig_memory_piece *beside)
 {
-    struct iovec local = {.iov_base = to, .iov_len = bytes};
-    struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
+    struct iovec local[2] = {{.iov_base = to, .iov_len = bytes}};
+    struct iovec remote[2] = {{.iov_base = (void *)(uintptr_t)from, .iov_len = bytes}};
+    long count = beside ? 2 : 1;
     if (!sig_memory_has_copies())
         return -ENOSYS;
+    if (beside) {
+        local[1] = (struct iovec){.iov_base = beside->to, .iov_len = beside->bytes};
+        remote[1] = (struct iovec){.iov_base = (void *)(uintptr_t)beside->from, .iov_len = beside->bytes};
+    }
     long tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0); /* the main thread, which has the pid, may have ended */
-    long copied = sig_syscall6(SYS_process_vm_readv, tid, (long)&local, 1, (long)&remote, 1, 0);
+    long copied = sig_syscall6(SYS_process_vm_readv, tid, (long)local, count, (long)remote, count, 0);
     if (copied == -EPERM || copied == -ENOSYS || copied == -EACCES)
         sig_memory_do_without_copies(); /* for its own memory this is permanent */
     return copied;
+}
+
+static long copy_bytes(void *to, uint64_t from, size_t bytes)
+{
+    return copy_pieces(to, from, bytes, NULL);
 }
 
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
@@ -66,15 +76,25 @@ bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
 }
 
 /* Kernels copy up to the page that is missing, but promise this only between pieces (process_vm_readv(2)). */
-size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
+size_t sig_memory_copy_with(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+                            struct sig_memory_piece *beside)
 {
     size_t left_in_page = PAGE_BYTES - from % PAGE_BYTES;
-    long copied = copy_bytes(to, from, bytes);
+    long copied = copy_pieces(to, from, bytes, beside);
+    if (beside && copied > (long)bytes) {
+        beside->copied = (size_t)copied - bytes;
+        copied = (long)bytes;
+    }
     if (copied == -EFAULT && bytes > left_in_page)
         copied = copy_bytes(to, from, left_in_page);
     if (copied < 0 && copied != -EFAULT && mem_descriptor >= 0)
         copied = sig_syscall4(SYS_pread64, mem_descriptor, (long)to, (long)bytes, (long)from);
     return copied > 0 ? (size_t)copied : 0;
+}
+
+size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
+{
+    return sig_memory_copy_with(to, from, bytes, mem_descriptor, NULL);
 }
 
 bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes)

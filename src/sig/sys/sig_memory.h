@@ -32,6 +32,19 @@ bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
  * mem_descriptor is an open /proc/self/mem, which is read where process_vm_readv is refused, or -1. */
 size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
 
+/* Memory that lies elsewhere. */
+struct sig_memory_piece {
+    uint64_t from;
+    void *to;
+    size_t bytes;
+    size_t copied; /* of them, from the first one on */
+};
+
+/* The same, and in the same system call what lies elsewhere. It is copied only if all else was, and the
+ * kernel does not refuse process_vm_readv. */
+size_t sig_memory_copy_with(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+                            struct sig_memory_piece *beside);
+
 /* Copies at most a page by probe and direct read: for memory that stays mapped, but may not be readable. */
 bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes);
 

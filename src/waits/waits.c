@@ -1,0 +1,152 @@
+#include "waits.h"
+#include "profile/wait_labels.h"
+#include "sig/sys/sig_arch.h"
+#include "sig/sys/sig_atomic.h"
+#include "sig/sys/sig_memory.h"
+
+#include <linux/futex.h>
+#include <stdio.h>
+
+void waits_init(struct lock_waits *waits, struct tree *tree, const struct modules *modules,
+                waits_holder_fn *find_holder, void *context)
+{
+    waits->tree = waits->locks.tree = tree;
+    waits->functions.modules = waits->names.modules = modules;
+    waits->names.bytes_left = LOCK_NAMES_BYTES_MAX;
+    waits->find_holder = find_holder;
+    waits->context = context;
+}
+
+void waits_deinit(struct lock_waits *waits)
+{
+    known_locks_deinit(&waits->locks);
+}
+
+void waits_modules_changed(struct lock_waits *waits)
+{
+    lock_functions_forget_frames(&waits->functions);
+}
+
+void waits_forget(struct lock_waits *waits)
+{
+    known_locks_forget(&waits->locks);
+    lock_functions_forget(&waits->functions);
+    waits->names.bytes_left = LOCK_NAMES_BYTES_MAX;
+    waits->holder_names = 0;
+    waits->other_holder = 0;
+}
+
+arena_ref waits_holder_label(struct lock_waits *waits, const char *name)
+{
+    const uint32_t before = waits->tree->location_count;
+    char text[WAITS_NAME_BYTES];
+    if (waits->holder_names >= WAITS_HOLDERS_MAX) {
+        if (!waits->other_holder)
+            waits->other_holder = tree_label(waits->tree, WAIT_LABEL_HOLDER, LABELS_OTHER);
+        return waits->other_holder;
+    }
+    snprintf(text, sizeof text, "%s", name);
+    lock_names_make_plain(text);
+    arena_ref label = tree_label(waits->tree, WAIT_LABEL_HOLDER, text);
+    waits->holder_names += waits->tree->location_count - before;
+    return label;
+}
+
+/* ---- the holder ---- */
+
+static struct known_lock *lock_of(struct lock_waits *waits, const struct waits_memory *memory)
+{
+    return memory->lock ? &waits->locks.locks[memory->lock - 1] : NULL;
+}
+
+static arena_ref find_holder(struct lock_waits *waits, struct known_lock *lock, pid_t holder)
+{
+    if (lock)
+        known_lock_see_holder(lock, holder, waits->tick_ns);
+    return holder ? waits->find_holder(waits->context, holder, lock ? lock->other_ns : 0) : 0;
+}
+
+/* Whether the word is as expected, as the kernel finds it. */
+static bool is_still(uint64_t at, uint32_t expected)
+{
+    uint32_t here = 0; /* nobody waits for it */
+    return sig_syscall6(SYS_futex, (long)at, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 0, (long)&here,
+                        (long)expected) == 0;
+}
+
+/* The word that names the holder now, into *word, which has what it was. False if it cannot be read. */
+static bool read_again(const struct known_lock *lock, uint64_t at, uint32_t *word)
+{
+    if (lock && lock->is_permanent) {
+        *word = sig_load_relaxed((const uint32_t *)(uintptr_t)at);
+        return true;
+    }
+    return is_still(at, *word) || sig_memory_copy(word, at, sizeof *word);
+}
+
+/* What another thread's sample in this tick has read counts, unless this one has begun to wait since. */
+static bool read_holder(struct lock_waits *waits, struct known_lock *lock, struct waits_memory *memory)
+{
+    if (lock && lock->read_tick == waits->tick && lock->read_at == memory->holder_at &&
+        memory->tick != waits->tick) {
+        memory->holder_word = lock->read_word;
+        return true;
+    }
+    if (!read_again(lock, memory->holder_at, &memory->holder_word))
+        return false;
+    if (lock) {
+        lock->read_tick = waits->tick;
+        lock->read_at = memory->holder_at;
+        lock->read_word = memory->holder_word;
+    }
+    return true;
+}
+
+void waits_find_again(struct lock_waits *waits, struct waits_memory *memory, struct waits_labels *ret)
+{
+    *ret = (struct waits_labels){0};
+    if (!memory->is_waiting)
+        return;
+    struct known_lock *lock = lock_of(waits, memory);
+    ret->on = known_locks_label(&waits->locks, lock);
+    if (memory->holder_at && read_holder(waits, lock, memory))
+        ret->holder = find_holder(waits, lock, lock_words_holder(memory->holder_word, memory->is_futex));
+}
+
+/* ---- a walk ---- */
+
+/* Where words alone say that this is a lock, it must be one that is known, or be held by a thread. */
+static bool is_one(struct lock_waits *waits, const struct lock_found *found)
+{
+    return !found->needs_holder || known_locks_find(&waits->locks, found->kind, found->address) ||
+           (found->holder && waits->find_holder(waits->context, found->holder, 0));
+}
+
+/* The program's own use of a futex is named only if it is a variable. */
+static bool has_name(struct lock_waits *waits, const struct lock_found *found)
+{
+    return found->kind != LOCK_FUTEX || lock_names_module(&waits->names, found->address);
+}
+
+void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct waits_memory *memory,
+                struct waits_labels *ret)
+{
+    struct lock_found found;
+    const enum lock_role role = lock_functions_role(&waits->functions, walk->addresses, walk->depth);
+    *memory = (struct waits_memory){.tick = waits->tick};
+    *ret = (struct waits_labels){0};
+    lock_words_read(walk->words, walk->arguments, role, &found);
+    if (found.kind == LOCK_UNKNOWN || !is_one(waits, &found) || !has_name(waits, &found))
+        return;
+    struct known_lock *lock = known_locks_get(&waits->locks, &waits->names, &waits->functions, &found,
+                                              walk->addresses, walk->depth);
+    *memory = (struct waits_memory){.is_waiting = true,
+                                    .is_futex = found.holder_at == walk->arguments[0],
+                                    .lock = lock ? (uint32_t)(lock - waits->locks.locks) + 1 : 0,
+                                    .holder_at = found.holder_at,
+                                    .holder_word = found.holder_word,
+                                    .tick = waits->tick};
+    ret->on = known_locks_label(&waits->locks, lock);
+    if (found.holder_at)
+        ret->holder = find_holder(waits, lock, found.holder);
+}

@@ -1,0 +1,104 @@
+/*
+ * What threads wait for: which lock, and who holds it. Both become labels below a thread's stack (account/fold.h).
+ *
+ * Of a thread that was walked from outside the words of the lock come with the copy of its stack
+ * (lock_words.h). Of one that has not run since it waits for the same lock, and only the word that names the
+ * holder is read, before the run count is. If the thread has then not run, it waited at that moment too.
+ *
+ * That word is read as it is where it cannot go away: in the data of the program and what was loaded with it.
+ * Elsewhere the kernel compares it with what it was (FUTEX_CMP_REQUEUE that wakes and moves nobody), which
+ * takes half as long as copying it. Threads that wait for one lock share a reading in one tick.
+ *
+ * Nobody is named who cannot be the holder. A holder is a thread of ours that is alive. If its tid has been
+ * another thread's before, the lock must have been seen without it since it began: else the holder may be the
+ * dead one.
+ *
+ * Called from: the sampler thread only.
+ */
+#ifndef WALLPROF_WAITS_H
+#define WALLPROF_WAITS_H
+
+#include "known_locks.h"
+#include "lock_functions.h"
+#include "lock_names.h"
+#include "lock_words.h"
+#include "modules/modules.h"
+#include "profile/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* More names of holders are one, "[other]". */
+enum { WAITS_HOLDERS_MAX = 1024, WAITS_NAME_BYTES = 64 };
+
+/* A living thread by its tid: the label of its name, or 0. It must be the only one that has had the tid, or
+ * have begun before other_ns. */
+typedef arena_ref waits_holder_fn(void *context, pid_t tid, uint64_t other_ns);
+
+struct lock_waits {
+    struct tree *tree; /* not owned */
+    struct lock_functions functions;
+    struct lock_names names;
+    struct known_locks locks;
+    uint64_t tick; /* the number of the present one, and when it began: */
+    uint64_t tick_ns;
+    uint32_t holder_names; /* labels of holders so far */
+    arena_ref other_holder;
+    waits_holder_fn *find_holder;
+    void *context; /* its own */
+};
+
+/* What the last sample of a thread tells the next one; part of its record. Zeroed memory: it waits for
+ * nothing that is known. */
+struct waits_memory {
+    bool is_waiting;
+    bool is_futex;      /* the word that is waited for names the holder */
+    uint32_t lock;      /* index + 1; 0: one of those that are too many */
+    uint64_t holder_at; /* 0: no word names a holder */
+    uint32_t holder_word;
+    uint64_t tick; /* of the last sample that was walked */
+};
+
+/* Labels; 0: not known. */
+struct waits_labels {
+    arena_ref on, holder;
+};
+
+/* *waits is zeroed memory. tree and modules are not owned, and are there when the others are called. */
+void waits_init(struct lock_waits *waits, struct tree *tree, const struct modules *modules,
+                waits_holder_fn *find_holder, void *context);
+void waits_deinit(struct lock_waits *waits);
+
+/* The modules have changed. */
+void waits_modules_changed(struct lock_waits *waits);
+
+/* The tree and the modules were emptied: no label is known any more. */
+void waits_forget(struct lock_waits *waits);
+
+/* Another tick begins. has_files: files may be opened in it. */
+static inline void waits_begin_tick(struct lock_waits *waits, uint64_t now_ns, bool has_files)
+{
+    waits->names.has_files = has_files;
+    waits->tick++;
+    waits->tick_ns = now_ns;
+}
+
+/* Of a thread that was walked: the words that were copied with its stack, its call, and its stack. */
+struct waits_walk {
+    const struct lock_words *words;
+    const uint64_t *arguments;
+    const uint64_t *addresses;
+    size_t depth;
+};
+void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct waits_memory *memory,
+                struct waits_labels *ret);
+
+/* Of a thread that waits where it waited, if it has not run since: to be called before that is known. */
+void waits_find_again(struct lock_waits *waits, struct waits_memory *memory, struct waits_labels *ret);
+
+/* The label of a holder's name. 0 without memory. */
+arena_ref waits_holder_label(struct lock_waits *waits, const char *name);
+
+#endif
