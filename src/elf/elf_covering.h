@@ -1,8 +1,8 @@
 /*
  * The one symbol of an image that covers an address, function or data, read in constant memory.
  *
- * elf.h names many addresses of code at once. Here one is named while the program runs: the symbols pass by in
- * pieces, and of the strings only the name is read.
+ * elf.h names many addresses of code at once. Here one is named while the program runs: the symbols pass by
+ * in pieces, and of the strings only the name is read.
  *
  * Called from: the sampler thread. Allocates scratch memory only.
  * Standard: System V gABI chapter 4, Symbol Table.

@@ -16,9 +16,10 @@
 
 #include <string.h>
 
-#define WAIT_LABEL_ON     "on"     /* the kind of a thing and its name: "mutex journal_mutex" */
-#define WAIT_LABEL_HOLDER "holder" /* a thread's name: "writer-2", or "writer-2 (pid 7)" of another process  \
-                                    */
+#define WAIT_LABEL_ON "on" /* the kind of a thing and its name: "mutex journal_mutex" */
+#define WAIT_LABEL_HOLDER                                                                                    \
+    "holder" /* a thread's name: "writer-2", or "writer-2 (pid 7)" of another process                        \
+              */
 
 static inline bool wait_label_is_key(const char *key)
 {

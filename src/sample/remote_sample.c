@@ -189,7 +189,8 @@ static void find_wait(struct remote_sampler *sampler, const struct remote_thread
                       const struct thread_stat_call *call, const struct sig_remote_walk *walk,
                       struct waits_labels *ret)
 {
-    const struct waits_walk seen = {.words = &sampler->lock_words,
+    const struct waits_walk seen = {.tid = thread->tid,
+                                    .words = &sampler->lock_words,
                                     .arguments = call->arguments,
                                     .addresses = walk->addresses,
                                     .depth = walk->depth};
@@ -272,7 +273,7 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
 {
     *ret = (struct remote_sample){.cpu_ns = thread->memory->reference_cpu_ns, .delay_ns = FOLD_NO_DELAY};
     if (sampler->waits && thread->memory->is_reference) /* before it is known whether it has run */
-        waits_find_again(sampler->waits, &thread->memory->wait, &ret->wait);
+        waits_find_again(sampler->waits, thread->tid, &thread->memory->wait, &ret->wait);
     if (has_same_clock(thread->tid, thread->stat, thread->memory))
         return REMOTE_UNCHANGED;
     ret->cpu_ns = 0;

@@ -1,6 +1,6 @@
 /*
- * The locks that threads have been found waiting for. Each has a name, which it keeps as long as the recording
- * lasts, and the last holder that was seen.
+ * The locks that threads have been found waiting for. Each has a name, which it keeps as long as the
+ * recording lasts, and the last holder that was seen.
  *
  * A lock is known by its address. A lock in memory that was freed and made anew at the same address is the
  * same lock here, and has the same name. Of a library that is not loaded any more a lock is named again.

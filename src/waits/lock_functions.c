@@ -61,8 +61,7 @@ static void add_functions(struct lock_functions *functions, const struct module 
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         struct elf_symbol symbol;
         if (functions->count < LOCK_FUNCTIONS_MAX && elf_dynamic_find(&object, named[i].name, &symbol))
-            functions->functions[functions->count++] =
-                (struct lock_function){symbol.address, named[i].role};
+            functions->functions[functions->count++] = (struct lock_function){symbol.address, named[i].role};
     }
 }
 

@@ -19,7 +19,7 @@
 enum { LOCK_FUNCTIONS_MAX = 64, LOCK_FUNCTIONS_CACHED = 64, LOCK_LIBRARIES_MAX = 4 };
 
 struct lock_functions {
-    const struct modules *modules; /* not owned */
+    const struct modules *modules;           /* not owned */
     arena_ref libraries[LOCK_LIBRARIES_MAX]; /* the C library, and its part for threads before 2.34 */
     struct lock_function {
         uint64_t start_pc;
@@ -38,8 +38,8 @@ void lock_functions_forget(struct lock_functions *functions);
 /* What a thread waits in whose stack this is, innermost first. */
 enum lock_role lock_functions_role(struct lock_functions *functions, const uint64_t *addresses, size_t depth);
 
-/* Which frame is the first one, from `from` on, of a function that belongs neither to the C library nor to the
- * C++ library; depth if there is none. */
+/* Which frame is the first one, from `from` on, of a function that belongs neither to the C library nor to
+ * the C++ library; depth if there is none. */
 size_t lock_functions_caller(const struct lock_functions *functions, const uint64_t *addresses, size_t depth,
                              size_t from);
 

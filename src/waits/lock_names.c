@@ -78,7 +78,8 @@ void lock_names_find(struct lock_names *names, arena_ref ref, uint64_t address, 
 
 bool lock_names_is_standard(const char *name)
 {
-    static const char *const starts[] = {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx", "_ZL20__gthread", "__gthread"};
+    static const char *const starts[] = {"_ZNSt",         "_ZNKSt",         "_ZSt",
+                                         "_ZN9__gnu_cxx", "_ZL20__gthread", "__gthread"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;

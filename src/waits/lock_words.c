@@ -25,7 +25,8 @@ enum { RWLOCK_USED = 2, RWLOCK_PHASE = 1, RWLOCK_WAITING = 4, RWLOCK_READER = 8 
 #define MUTEX_AT(member)  offsetof(pthread_mutex_t, __data.member)
 #define RWLOCK_AT(member) offsetof(pthread_rwlock_t, __data.member)
 
-_Static_assert(RWLOCK_AT(__writers_futex) == LOCK_BYTES_BEFORE, "the words before the one that is waited for");
+_Static_assert(RWLOCK_AT(__writers_futex) == LOCK_BYTES_BEFORE,
+               "the words before the one that is waited for");
 _Static_assert(RWLOCK_AT(__shared) + WORD_BYTES <= LOCK_BYTES - LOCK_BYTES_BEFORE &&
                    MUTEX_AT(__kind) + WORD_BYTES <= LOCK_BYTES - LOCK_BYTES_BEFORE,
                "the words after it");
@@ -135,6 +136,7 @@ static void read_inheriting(const struct lock_words *words, const uint64_t argum
 {
     ret->kind = LOCK_MUTEX;
     ret->address = arguments[ARGUMENT_WORD];
+    ret->is_inherited = true;
     ret->is_shared = !(arguments[ARGUMENT_OPERATION] & FUTEX_PRIVATE_FLAG);
     take_holder(words, ret->address, true, ret);
 }

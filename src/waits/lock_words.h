@@ -49,14 +49,15 @@ struct lock_words {
 
 /* The lock that a thread waits for. */
 struct lock_found {
-    enum lock_kind kind;   /* LOCK_UNKNOWN: none */
-    uint64_t address;      /* of the lock */
-    uint64_t holder_at;    /* of the word that names its holder; 0: none does */
-    uint32_t holder_word;  /* that word */
-    pid_t holder;          /* the holder's tid; 0: nobody is named */
-    bool is_shared;        /* between processes */
-    bool needs_holder;     /* it is one only if it was one before, or its holder is a thread: words may also
-                            * agree by chance */
+    enum lock_kind kind;  /* LOCK_UNKNOWN: none */
+    uint64_t address;     /* of the lock */
+    uint64_t holder_at;   /* of the word that names its holder; 0: none does */
+    uint32_t holder_word; /* that word */
+    pid_t holder;         /* the holder's tid; 0: nobody is named */
+    bool is_shared;       /* between processes */
+    bool is_inherited; /* the kernel gives it to the one that it wakes: that one may be its holder already */
+    bool needs_holder; /* it is one only if it was one before, or its holder is a thread: words may also
+                        * agree by chance */
 };
 
 /* Whether a system call may be the wait for a lock. Then ret->piece says what to copy. */

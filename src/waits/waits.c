@@ -59,11 +59,28 @@ static struct known_lock *lock_of(struct lock_waits *waits, const struct waits_m
     return memory->lock ? &waits->locks.locks[memory->lock - 1] : NULL;
 }
 
-static arena_ref find_holder(struct lock_waits *waits, struct known_lock *lock, pid_t holder)
+/* The label of a tid, for a lock that was last seen without it at other_ns. */
+static arena_ref label_of(struct lock_waits *waits, uint64_t address, bool is_shared, pid_t holder,
+                          uint64_t other_ns)
 {
+    const char *name;
+    arena_ref label = holder ? waits->find_holder(waits->context, holder, other_ns) : 0;
+    if (label || !holder || !is_shared || !waits->names.has_files)
+        return label;
+    name = other_processes_holder(&waits->processes, holder, address, waits->tick_ns);
+    return name ? waits_holder_label(waits, name) : 0;
+}
+
+/* What a word of the lock names, by the memory of the thread with that tid. */
+static arena_ref find_holder(struct lock_waits *waits, pid_t tid, const struct waits_memory *memory)
+{
+    struct known_lock *lock = lock_of(waits, memory);
+    const pid_t holder = lock_words_holder(memory->holder_word, memory->is_futex);
     if (lock)
         known_lock_see_holder(lock, holder, waits->tick_ns);
-    return holder ? waits->find_holder(waits->context, holder, lock ? lock->other_ns : 0) : 0;
+    if (holder == tid && memory->is_inherited)
+        return 0; /* it waits for a CPU only */
+    return label_of(waits, memory->holder_at, memory->is_shared, holder, lock ? lock->other_ns : 0);
 }
 
 /* Whether the word is as expected, as the kernel finds it. */
@@ -102,7 +119,8 @@ static bool read_holder(struct lock_waits *waits, struct known_lock *lock, struc
     return true;
 }
 
-void waits_find_again(struct lock_waits *waits, struct waits_memory *memory, struct waits_labels *ret)
+void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,
+                      struct waits_labels *ret)
 {
     *ret = (struct waits_labels){0};
     if (!memory->is_waiting)
@@ -110,7 +128,7 @@ void waits_find_again(struct lock_waits *waits, struct waits_memory *memory, str
     struct known_lock *lock = lock_of(waits, memory);
     ret->on = known_locks_label(&waits->locks, lock);
     if (memory->holder_at && read_holder(waits, lock, memory))
-        ret->holder = find_holder(waits, lock, lock_words_holder(memory->holder_word, memory->is_futex));
+        ret->holder = find_holder(waits, tid, memory);
 }
 
 /* ---- a walk ---- */
@@ -119,7 +137,7 @@ void waits_find_again(struct lock_waits *waits, struct waits_memory *memory, str
 static bool is_one(struct lock_waits *waits, const struct lock_found *found)
 {
     return !found->needs_holder || known_locks_find(&waits->locks, found->kind, found->address) ||
-           (found->holder && waits->find_holder(waits->context, found->holder, 0));
+           label_of(waits, found->holder_at, found->is_shared, found->holder, 0);
 }
 
 /* The program's own use of a futex is named only if it is a variable. */
@@ -142,11 +160,13 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
                                               walk->addresses, walk->depth);
     *memory = (struct waits_memory){.is_waiting = true,
                                     .is_futex = found.holder_at == walk->arguments[0],
+                                    .is_shared = found.is_shared,
+                                    .is_inherited = found.is_inherited,
                                     .lock = lock ? (uint32_t)(lock - waits->locks.locks) + 1 : 0,
                                     .holder_at = found.holder_at,
                                     .holder_word = found.holder_word,
                                     .tick = waits->tick};
     ret->on = known_locks_label(&waits->locks, lock);
     if (found.holder_at)
-        ret->holder = find_holder(waits, lock, found.holder);
+        ret->holder = find_holder(waits, walk->tid, memory);
 }

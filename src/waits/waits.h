@@ -1,5 +1,6 @@
 /*
- * What threads wait for: which lock, and who holds it. Both become labels below a thread's stack (account/fold.h).
+ * What threads wait for: which lock, and who holds it. Both become labels below a thread's stack
+ * (account/fold.h).
  *
  * Of a thread that was walked from outside the words of the lock come with the copy of its stack
  * (lock_words.h). Of one that has not run since it waits for the same lock, and only the word that names the
@@ -11,7 +12,7 @@
  *
  * Nobody is named who cannot be the holder. A holder is a thread of ours that is alive. If its tid has been
  * another thread's before, the lock must have been seen without it since it began: else the holder may be the
- * dead one.
+ * dead one. Of a lock between processes it may be a thread of another one (other_processes.h).
  *
  * Called from: the sampler thread only.
  */
@@ -23,6 +24,7 @@
 #include "lock_names.h"
 #include "lock_words.h"
 #include "modules/modules.h"
+#include "other_processes.h"
 #include "profile/tree.h"
 
 #include <stdbool.h>
@@ -42,6 +44,7 @@ struct lock_waits {
     struct lock_functions functions;
     struct lock_names names;
     struct known_locks locks;
+    struct other_processes processes;
     uint64_t tick; /* the number of the present one, and when it began: */
     uint64_t tick_ns;
     uint32_t holder_names; /* labels of holders so far */
@@ -55,6 +58,8 @@ struct lock_waits {
 struct waits_memory {
     bool is_waiting;
     bool is_futex;      /* the word that is waited for names the holder */
+    bool is_shared;     /* between processes */
+    bool is_inherited;  /* of struct lock_found */
     uint32_t lock;      /* index + 1; 0: one of those that are too many */
     uint64_t holder_at; /* 0: no word names a holder */
     uint32_t holder_word;
@@ -85,8 +90,10 @@ static inline void waits_begin_tick(struct lock_waits *waits, uint64_t now_ns, b
     waits->tick_ns = now_ns;
 }
 
-/* Of a thread that was walked: the words that were copied with its stack, its call, and its stack. */
+/* Of a thread that was walked: its tid, the words that were copied with its stack, its call, and its stack.
+ */
 struct waits_walk {
+    pid_t tid;
     const struct lock_words *words;
     const uint64_t *arguments;
     const uint64_t *addresses;
@@ -96,7 +103,8 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
                 struct waits_labels *ret);
 
 /* Of a thread that waits where it waited, if it has not run since: to be called before that is known. */
-void waits_find_again(struct lock_waits *waits, struct waits_memory *memory, struct waits_labels *ret);
+void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,
+                      struct waits_labels *ret);
 
 /* The label of a holder's name. 0 without memory. */
 arena_ref waits_holder_label(struct lock_waits *waits, const char *name);

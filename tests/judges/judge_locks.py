@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Compares what a profile says of locks and their holders with what target_locks did.
+
+    judge_locks.py held PROFILE REPORT
+    judge_locks.py swap PROFILE
+
+held: each thread of the report, a line WAITER HOLDER ON, has waited all the time: every sample of it says for which lock, and who
+holds it; "-": nothing is said. A name that ends in * may have a number after it. Time that nobody saw is left out.
+swap: a holder is of the waiter's group, which is its name without the letter at its end, and is not the waiter itself. Nobody holds
+what a thread of the group "none" waits for. Some holders are named.
+"""
+
+import collections
+import sys
+
+from pprof_read import PSEUDO, WALL, Profile
+
+
+def waits_of(profile):
+    """Wall time by thread, holder and lock, "-" for none."""
+    sums = collections.Counter()
+    for sample in profile.message.sample:
+        if profile.stack(sample)[0] in PSEUDO:
+            continue
+        said = {profile.text(label.key): profile.text(label.str) for label in sample.label}
+        sums[profile.thread(sample)[1], said.get("holder", "-"), said.get("on", "-")] += sample.value[WALL]
+    return sums
+
+
+def is_called(found, wanted):
+    name, is_numbered = wanted.rstrip("*"), wanted.endswith("*")
+    return found == name or is_numbered and found.startswith(name + " #")
+
+
+def judge_held(profile, report):
+    sums, is_right = waits_of(profile), True
+    wanted = dict((line.split("\t")[0], line.rstrip("\n").split("\t")[1:]) for line in report)
+    for thread, (holder, lock) in wanted.items():
+        found = {key[1:]: wall_ns for key, wall_ns in sums.items() if key[0] == thread and wall_ns > 0}
+        good = bool(found) and all(said[0] == holder and is_called(said[1], lock) for said in found)
+        print(f"{'ok   ' if good else 'WRONG'} {thread}: {found}" + ("" if good else f", not held by {holder}: {lock}"))
+        is_right = is_right and good
+    return is_right and bool(wanted)
+
+
+def group_of(thread):
+    return thread.rsplit("-", 1)[0]
+
+
+def judge_swap(profile):
+    named, wrong = collections.Counter(), collections.Counter()
+    for (thread, holder, lock), wall_ns in waits_of(profile).items():
+        is_wrong = holder != "-" and (holder == thread or group_of(holder) != group_of(thread) or thread == "none")
+        named[group_of(thread), holder != "-"] += wall_ns if lock != "-" else 0
+        if is_wrong:
+            wrong[thread, holder, lock] += wall_ns
+    for (group, has_holder), wall_ns in sorted(named.items()):
+        print(f"{group}: {wall_ns / 1e6:.1f} ms of waiting {'with' if has_holder else 'without'} a holder")
+    for key, wall_ns in wrong.items():
+        print(f"WRONG {key}: {wall_ns} ns")
+    return not wrong and any(has_holder and wall_ns > 0 for (_, has_holder), wall_ns in named.items())
+
+
+def main(command, profile, report=None):
+    profile = Profile(profile)
+    if command == "held":
+        with open(report, encoding="utf-8") as lines:
+            return 0 if judge_held(profile, lines) else 1
+    return 0 if judge_swap(profile) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
