@@ -46,7 +46,7 @@ _wallprof_here() {
 _wallprof_report_value() {
     case $option in
     -s | --sort) _wallprof_words 'wall cpu offcpu rundelay samples' ;;
-    -b | --by) _wallprof_words 'function leaf line file module thread process label' ;;
+    -b | --by) _wallprof_words 'function leaf line file module thread process label wait on holder' ;;
     -o | --output) _wallprof_files ;;
     --color | --colour) _wallprof_words 'auto always never' ;;
     -n | --lines | -w | --width | -t | --thread | -p | --process | -l | --label | -f | --focus | -i | --ignore) ;;

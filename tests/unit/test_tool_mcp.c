@@ -229,9 +229,9 @@ static void arguments_are_as_the_schema_says(void **state)
     assert_refused("explain", "{\"file\":\"a\",\"lines\":2.5}", "'lines' must be an integer from 1 to 10");
     assert_refused("explain", "{\"path\":\"a\"}", "there is no argument 'path'; there are file, lines");
     assert_refused("summary", "{\"file\":\"a\",\"by\":\"func\"}",
-                   "'by' must be one of: function leaf line file module thread process label");
+                   "'by' must be one of: function leaf line file module thread process label wait on holder");
     assert_refused("summary", "{\"file\":\"a\",\"by\":\"\"}",
-                   "'by' must be one of: function leaf line file module thread process label");
+                   "'by' must be one of: function leaf line file module thread process label wait on holder");
     assert_refused("summary", "{\"file\":\"a\",\"idle\":1}", "'idle' must be true or false");
     assert_refused("record", "{\"command\":\"ls -l\"}", "'command' must be a list of at least one string");
     assert_refused("record", "{\"command\":[]}", "'command' must be a list of at least one string");

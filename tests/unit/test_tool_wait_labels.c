@@ -294,6 +294,7 @@ static void reports_count_them_for_the_function(void **state)
     assert_int_equal(finding_look(&finding, &report, profile, append), 0);
     assert_string_equal(finding.through, "pthread_mutex_lock");
     assert_int_equal(finding.through_ns / MS, 800);
+    finding_free(&finding);
     for (size_t i = 0; i < report.row_count; i++)
         assert_int_not_equal(*report.rows[i].name, '{');
     report_free(&report);

@@ -13,6 +13,7 @@
 #include "tool/report/report_table.h"
 #include "tool/report/short_name.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,9 @@ static const char help[] =
     "  -j, --json        as JSON: {version: 1, command, duration_ns, threads,\n"
     "                    total_ns, running_ns, waits_ns: {lock: NS...},\n"
     "                    findings: [{function, share, wall_ns, running_ns, waits_ns,\n"
-    "                    why, through, file, line, module, callers: [NAME...],\n"
-    "                    next}], hints: [TEXT...]}; unknown is null\n";
+    "                    why, on, holder, waits: [{kind, on, holder, wall_ns}],\n"
+    "                    through, file, line, module, callers: [NAME...], next}],\n"
+    "                    hints: [TEXT...]}; unknown is null\n";
 
 enum { FINDINGS = 5, NAME_COLUMNS = 50, TEXT_BYTES = 1024 };
 
@@ -66,7 +68,8 @@ static void put_where(const struct finding *finding)
 static void put_finding(const struct explaining *explaining, const struct finding *finding)
 {
     char name[SHORT_NAME_BYTES], parts[ANSWER_TEXT_BYTES], share[TEXT_NUMBER_BYTES], text[TEXT_BYTES];
-    text_share(share, tree_wall_ns(&finding->row->flat), tree_wall_ns(&explaining->report->selected));
+    const uint64_t whole_ns = tree_wall_ns(&explaining->report->selected);
+    text_share(share, tree_wall_ns(&finding->row->flat), whole_ns);
     answer_parts(explaining->report, finding->row, parts);
     printf("\n%s  %s", share, short_name(finding->row->name, NAME_COLUMNS, name));
     put_where(finding);
@@ -74,6 +77,8 @@ static void put_finding(const struct explaining *explaining, const struct findin
     if (*parts && finding->through)
         printf(", in %s", short_name(finding->through, NAME_COLUMNS, name));
     fputc('\n', stdout);
+    if (answer_things(&finding->waits, whole_ns, "       waits for:", parts))
+        puts(parts);
     for (uint32_t i = 0; i < finding->caller_count; i++)
         printf("%s%s", i == 0 ? "       called by " : " < ",
                short_name(finding->callers[i], NAME_COLUMNS, name));
@@ -111,9 +116,11 @@ static int print_text(const struct explaining *explaining)
 
 /* ---- JSON ---- */
 
-static void json_finding(const struct explaining *explaining, const struct finding *finding,
+/* False without memory. */
+static bool json_finding(const struct explaining *explaining, const struct finding *finding,
                          struct json *json)
 {
+    struct wait_thing thing;
     char text[TEXT_BYTES], name[SHORT_NAME_BYTES], parts[ANSWER_TEXT_BYTES];
     const struct report_row *row = finding->row;
     const uint64_t whole_ns = tree_wall_ns(&explaining->report->selected);
@@ -127,6 +134,10 @@ static void json_finding(const struct explaining *explaining, const struct findi
     report_json_waits(json, row->waited_ns);
     answer_parts(explaining->report, row, parts);
     json_member_string(json, "why", parts);
+    const bool is_known = finding_waits_for(finding, &thing);
+    json_member_text(json, WAIT_LABEL_ON, is_known ? thing.on : NULL);
+    json_member_text(json, WAIT_LABEL_HOLDER, is_known ? thing.holder : NULL);
+    const bool is_whole = wait_sums_json(&finding->waits, json, "waits");
     json_member_text(json, "through",
                      finding->through ? short_name(finding->through, NAME_COLUMNS, name) : NULL);
     json_member_text(json, "file", finding->line ? finding->file : NULL);
@@ -143,12 +154,14 @@ static void json_finding(const struct explaining *explaining, const struct findi
     next_command(explaining, finding, text);
     json_member_string(json, "next", text);
     json_end_object(json);
+    return is_whole;
 }
 
 static int print_json(const struct explaining *explaining)
 {
     const struct report *report = explaining->report;
     struct json json;
+    bool is_whole = true;
     struct sink *sink = output_json_open(&json);
     if (!sink)
         return 1;
@@ -164,7 +177,7 @@ static int print_json(const struct explaining *explaining)
     report_json_waits(&json, report->waited_ns);
     json_member_array(&json, "findings");
     for (size_t i = 0; i < explaining->count; i++)
-        json_finding(explaining, &explaining->findings[i], &json);
+        is_whole &= json_finding(explaining, &explaining->findings[i], &json);
     json_end_array(&json);
     json_member_array(&json, "hints");
     for (size_t i = 0; i < explaining->hints.count; i++)
@@ -172,6 +185,8 @@ static int print_json(const struct explaining *explaining)
     json_end_array(&json);
     json_end_object(&json);
     json_newline(&json);
+    if (!is_whole)
+        sink_fail(sink, -ENOMEM);
     return output_stdout_close(sink);
 }
 
@@ -205,6 +220,8 @@ static int explain(const char *path, size_t most, bool is_json)
         status = look(&explaining, most);
         if (status == 0)
             status = is_json ? print_json(&explaining) : print_text(&explaining);
+        for (size_t i = 0; i < ANSWER_FINDINGS_MAX; i++)
+            finding_free(&explaining.findings[i]);
         report_free(&report);
     }
     recording_close(&recording);

@@ -10,21 +10,22 @@
 
 enum { DEFAULT_LINES = 20, COLUMNS_NOT_SAID = -1 };
 
-static const char help[] = "  -n, --lines N        number of lines; 0 for all. Default: 20, JSON: all.\n"
-                           "  -s, --sort WHAT      by wall, cpu, offcpu, rundelay or samples; first (wall)\n"
-                           "  -c, --cum            sort by time with all that was called\n"
-                           "  -b, --by WHAT        by leaf, line, file, module, thread, process or label\n"
-                           "      --idle[=WHAT]    also waits for work; or WHAT, as WALLPROF_IDLE has it\n"
-                           "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
-                           "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
-                           "  -l, --label LABEL    only samples with this label (key or key=value)\n"
-                           "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
-                           "  -i, --ignore REGEX   only stacks without\n"
-                           "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
-                           "  -j, --json           everything as JSON, times in ns\n"
-                           "      --no-error       without error bars (± at 95 %)\n"
-                           "  -o, --output FILE    write it there instead of to standard output\n"
-                           "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
+static const char help[] =
+    "  -n, --lines N        number of lines; 0 for all. Default: 20, JSON: all.\n"
+    "  -s, --sort WHAT      by wall, cpu, offcpu, rundelay or samples; first (wall)\n"
+    "  -c, --cum            sort by time with all that was called\n"
+    "  -b, --by WHAT        leaf line file module thread process label wait on holder\n"
+    "      --idle[=WHAT]    also waits for work; or WHAT, as WALLPROF_IDLE has it\n"
+    "  -t, --thread NAME    only threads of this name (or like work*) or id\n"
+    "  -p, --process NAME   of a merged profile, only processes of this name or pid\n"
+    "  -l, --label LABEL    only samples with this label (key or key=value)\n"
+    "  -f, --focus REGEX    only stacks with such a function, source file or module\n"
+    "  -i, --ignore REGEX   only stacks without\n"
+    "  -w, --width COLUMNS  width of the table; 0: names are not shortened\n"
+    "  -j, --json           everything as JSON, times in ns\n"
+    "      --no-error       without error bars (± at 95 %)\n"
+    "  -o, --output FILE    write it there instead of to standard output\n"
+    "      --color WHEN     auto, always or never (auto; NO_COLOR is honoured)\n";
 
 void report_options_deinit(struct report_options *options)
 {
@@ -98,7 +99,8 @@ static int set_option(struct report_options *options, int option, const char *ar
         options->request.by = (enum report_by)by;
     else if (option == 'b')
         status = command_misused(options->command,
-                                 "--by '%s'? (function, leaf, line, file, module, thread, process, label)",
+                                 "--by '%s'? (function, leaf, line, file, module, thread, process, label, "
+                                 "wait, on, holder)",
                                  argument);
     else if (option == 'C' && !text_colour_of_word(options->colour = argument, stdout, &options->has_colour))
         status = command_misused(options->command, "--color '%s'? (auto, always, never)", argument);

@@ -25,7 +25,7 @@
         .description =                                                                                       \
             "What a line stands for. function counts what libraries do for the program's function "          \
             "that called them, leaf for the innermost function. Default: function",                          \
-        .option = "--by", .words = "function leaf line file module thread process label"                     \
+        .option = "--by", .words = "function leaf line file module thread process label wait on holder"      \
     }
 #define FILTERS                                                                                              \
     {.name = "thread",                                                                                       \

@@ -63,11 +63,16 @@ static void look_at_node(struct looking *looking, arena_ref node)
 {
     char title[REPORT_TITLE_BYTES];
     const uint32_t frame = looking->meaning->nodes[tree_node_index(node)].frame;
-    const struct values shown = meaning_shown(looking->meaning, looking->profile->tree, node);
+    const struct tree *tree = looking->profile->tree;
+    const struct values shown = meaning_shown(looking->meaning, tree, node);
+    const struct wait_labels known = wait_labels_of(tree, tree, node);
     const uint64_t wall_ns = tree_wall_ns(&shown);
     if (!frame || wall_ns == 0 || is_no_code(looking, node) ||
         strcmp(report_title(function_at(looking, frame - 1), true, title), looking->finding->row->name) != 0)
         return;
+    wait_sums_add(&looking->finding->waits,
+                  (enum wait_kind)looking->meaning->nodes[tree_node_index(node)].wait, &known,
+                  shown.blocked_ns);
     looking->in_frame[frame - 1] += wall_ns;
     const int64_t callee = callee_of(looking, node, frame - 1);
     if (callee >= 0)
@@ -151,7 +156,7 @@ int finding_look(struct finding *ret, const struct report *report, const struct 
     looking.in_frame = calloc((size_t)frame_count + 1, sizeof *looking.in_frame);
     looking.in_function = calloc((size_t)symbols->function_count + 1, sizeof *looking.in_function);
     *ret = (struct finding){.row = row};
-    bool has_memory = looking.in_frame && looking.in_function;
+    bool has_memory = wait_sums_init(&ret->waits) == 0 && looking.in_frame && looking.in_function;
     for (arena_ref root = tree->newest_root; has_memory && root; root = tree_node(tree, root)->next_sibling) {
         for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node))
             look_at_node(&looking, node);
@@ -163,5 +168,15 @@ int finding_look(struct finding *ret, const struct report *report, const struct 
     }
     free(looking.in_frame);
     free(looking.in_function);
-    return has_memory ? 0 : -ENOMEM;
+    return has_memory && !wait_sums_have_failed(&ret->waits) ? 0 : -ENOMEM;
+}
+
+void finding_free(struct finding *finding)
+{
+    wait_sums_deinit(&finding->waits);
+}
+
+bool finding_waits_for(const struct finding *finding, struct wait_thing *ret)
+{
+    return wait_sums_things(&finding->waits, ret, 1) == 1 && ret->on;
 }

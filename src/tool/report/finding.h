@@ -21,10 +21,15 @@ struct finding {
     /* Functions of the user's around it, the nearest first, where it has most of its time. */
     const char *callers[FINDING_CALLERS_MAX];
     uint32_t caller_count;
+    struct wait_sums waits; /* what the row's own time was waited for */
 };
 
-/* Looks at a row of a report by function. 0 or -ENOMEM. Strings are the profile's. */
+/* Looks at a row of a report by function. 0 or -ENOMEM; free in any case. Strings are the profile's. */
 int finding_look(struct finding *ret, const struct report *report, const struct profile *profile,
                  const struct report_row *row);
+void finding_free(struct finding *finding);
+
+/* What most of that time was waited for; false if that is not known. */
+bool finding_waits_for(const struct finding *finding, struct wait_thing *ret);
 
 #endif

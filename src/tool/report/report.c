@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const report_by_words[REPORT_BY_COUNT] = {"function", "leaf",   "line",    "file",
-                                                      "module",   "thread", "process", "label"};
+const char *const report_by_words[REPORT_BY_COUNT] = {"function", "leaf",  "line", "file", "module", "thread",
+                                                      "process",  "label", "wait", "on",   "holder"};
 const char *const report_metric_words[METRIC_COUNT] = {"wall", "cpu", "offcpu", "rundelay", "samples"};
 
 uint64_t report_metric(const struct values *values, enum report_metric metric)
@@ -135,7 +135,7 @@ static void set_errors(const struct report *report, struct report_row *row, enum
     bool is_known = report->has_changes && !row->is_inlined;
     row->cum_error = is_known ? report_error_of(&row->cum, changes->cum_near, changes->cum_far, period_ns)
                               : report_error_of_samples(&row->cum, &report->selected);
-    row->flat_error = by == REPORT_BY_LABEL ? row->cum_error
+    row->flat_error = report_is_of_labels(by) ? row->cum_error
                       : is_known
                           ? report_error_of(&row->flat, changes->flat_near, changes->flat_far, period_ns)
                           : report_error_of_samples(&row->flat, &report->selected);
@@ -149,7 +149,7 @@ static void finish_rows(struct report *report, enum report_by by, uint64_t perio
 {
     size_t kept = 0;
     for (size_t i = 0; i < report->row_count; i++) {
-        if (by == REPORT_BY_LABEL)
+        if (report_is_of_labels(by))
             report->rows[i].flat = report->rows[i].cum;
         if (!tree_has_weight(&report->rows[i].cum))
             continue;
@@ -212,8 +212,10 @@ static bool fill_rows(struct report *report, const struct report_rows *rows)
     struct report_walk walk;
     report->row_count = string_table_count(&report->names);
     report->rows = calloc(report->row_count + 1, sizeof *report->rows);
-    bool is_filled = meaning_init(&report->meaning, rows->profile) == 0 &&
-                     report_walk_init(&walk, report, rows) && report->rows && add_threads(&walk);
+    bool is_filled =
+        wait_sums_init(&report->wait_sums) == 0 && meaning_init(&report->meaning, rows->profile) == 0;
+    is_filled = report_walk_init(&walk, report, rows) && is_filled && report->rows && add_threads(&walk) &&
+                !wait_sums_have_failed(&report->wait_sums);
     for (size_t i = 0; is_filled && i < report->row_count; i++)
         report->rows[i].is_inlined = rows->is_inlined[i];
     if (is_filled && rows->profile->measure)
@@ -245,6 +247,7 @@ void report_free(struct report *report)
     free(report->threads);
     free(report->stacks);
     string_table_deinit(&report->names);
+    wait_sums_deinit(&report->wait_sums);
     meaning_deinit(&report->meaning);
     *report = (struct report){.row_count = 0};
 }

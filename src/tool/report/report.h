@@ -13,6 +13,7 @@
 #include "base/string_table.h"
 #include "report_error.h"
 #include "tool/meaning/meaning.h"
+#include "wait_sums.h"
 
 #include <regex.h>
 #include <stdbool.h>
@@ -26,8 +27,19 @@ enum report_by {
     REPORT_BY_THREAD,
     REPORT_BY_PROCESS,
     REPORT_BY_LABEL, /* all samples that have the label: labels of different keys overlap */
+    /* What time was spent on, and of waits on what and who held it (profile/wait_labels.h): as far as that is
+     * not known, in rows in brackets. */
+    REPORT_BY_WAIT,
+    REPORT_BY_ON,
+    REPORT_BY_HOLDER,
     REPORT_BY_COUNT
 };
+
+/* Whether rows are no code: a row's cumulative time is its own. */
+static inline bool report_is_of_labels(enum report_by by)
+{
+    return by >= REPORT_BY_LABEL;
+}
 
 /* One of the values. */
 enum report_metric { METRIC_WALL, METRIC_CPU, METRIC_OFFCPU, METRIC_RUNDELAY, METRIC_SAMPLES, METRIC_COUNT };
@@ -90,6 +102,7 @@ struct report {
     struct values total;                 /* of the whole profile */
     struct values selected;              /* of what the filters leave */
     uint64_t waited_ns[WAIT_KIND_COUNT]; /* of what the filters leave, idle waits included */
+    struct wait_sums wait_sums;          /* of the same: for what, and who held it */
     struct values pseudo[PSEUDO_KINDS];  /* of what is selected, on stacks with such a frame */
     struct string_table names;           /* holds the rows' names */
     struct meaning meaning;              /* of the nodes of the profile */

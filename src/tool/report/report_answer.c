@@ -69,6 +69,72 @@ void answer_where(const struct report *report, bool shows_idle, char ret[ANSWER_
         append(ret, " | ", shows_idle ? "idle" : "idle (hidden)", time);
 }
 
+/* ---- what was waited for ---- */
+
+static bool is_within_letter(const char *at)
+{
+    return ((unsigned char)*at & 0xc0) == 0x80;
+}
+
+const char *answer_thing(const char *name, char ret[ANSWER_THING_BYTES])
+{
+    enum { BEGIN_BYTES = 24, END_BYTES = ANSWER_THING_BYTES - BEGIN_BYTES - 4 };
+    const size_t bytes = strlen(name);
+    const char *begin_end = name + BEGIN_BYTES, *end = name + bytes - END_BYTES;
+    if (bytes < ANSWER_THING_BYTES)
+        return strcpy(ret, name);
+    while (begin_end > name && is_within_letter(begin_end))
+        begin_end--;
+    while (is_within_letter(end))
+        end++;
+    snprintf(ret, ANSWER_THING_BYTES, "%.*s...%s", (int)(begin_end - name), name, end);
+    return ret;
+}
+
+/* Who waits for work, or for others to end, is not held up. */
+static bool is_told(const struct wait_thing *thing)
+{
+    return thing->kind != WAIT_IDLE && thing->kind != WAIT_CHILD && thing->kind != WAIT_STOPPED &&
+           thing->kind != WAIT_UNSEEN;
+}
+
+static void append_thing(const struct wait_thing *thing, uint64_t whole_ns, const char *words, char *text)
+{
+    char share[TEXT_NUMBER_BYTES], part[TEXT_NUMBER_BYTES], name[ANSWER_THING_BYTES],
+        holder[ANSWER_THING_BYTES], held[ANSWER_THING_BYTES + 48] = "";
+    const size_t length = strlen(text);
+    if (thing->holder) {
+        text_share(part, thing->holder_ns, thing->ns);
+        snprintf(held, sizeof held, " (held by %s %s)", answer_thing(thing->holder, holder), part);
+    }
+    text_share(share, thing->ns, whole_ns);
+    snprintf(text + length, ANSWER_TEXT_BYTES - length, "%s %s %s%s", *text ? "," : words, share,
+             answer_thing(thing->on ?: wait_kind_words[thing->kind], name), held);
+}
+
+bool answer_things(const struct wait_sums *sums, uint64_t whole_ns, const char *words,
+                   char ret[ANSWER_TEXT_BYTES])
+{
+    enum { LOOKED_AT = 16, SHOWN = 4 };
+    struct wait_thing things[LOOKED_AT];
+    const size_t count = wait_sums_things(sums, things, LOOKED_AT);
+    bool is_known = false;
+    *ret = '\0';
+    for (size_t i = 0, shown = 0; i < count && shown < SHOWN; i++) {
+        if (!is_told(&things[i]) || things[i].ns < whole_ns / LEAST_PARTS)
+            continue;
+        append_thing(&things[i], whole_ns, words, ret);
+        is_known |= things[i].on != NULL;
+        shown++;
+    }
+    return is_known;
+}
+
+bool answer_waiting(const struct report *report, char ret[ANSWER_TEXT_BYTES])
+{
+    return answer_things(&report->wait_sums, tree_wall_ns(&report->selected), "waiting:", ret);
+}
+
 void answer_waits(const struct report_row *row, char ret[ANSWER_TEXT_BYTES])
 {
     uint64_t parts_ns[SPENT_COUNT], part_ns;

@@ -14,6 +14,21 @@
 enum { ANSWER_TEXT_BYTES = 512 };
 void answer_where(const struct report *report, bool shows_idle, char ret[ANSWER_TEXT_BYTES]);
 
+/*
+ * "waiting: 46.3% mutex journal_mutex (held by writer-2 81%), 12.1% tcp 10.0.0.7:5432, 9.2% cpu": up to four
+ * things that were waited for, in per cent of what is shown, without waits for work. The holder is who held
+ * it for most of that time, with how much of it. False: nothing is known of what was waited for.
+ */
+bool answer_waiting(const struct report *report, char ret[ANSWER_TEXT_BYTES]);
+
+/* The same of any sums, in per cent of whole_ns, after other words than "waiting:". */
+bool answer_things(const struct wait_sums *sums, uint64_t whole_ns, const char *words,
+                   char ret[ANSWER_TEXT_BYTES]);
+
+/* The name of a thing or a holder, if need be without its middle. Returns ret. */
+enum { ANSWER_THING_BYTES = 64 };
+const char *answer_thing(const char *name, char ret[ANSWER_THING_BYTES]);
+
 /* The rows that are findings: with the most time of their own, largest first. Returns how many. */
 enum { ANSWER_FINDINGS_MAX = 10 };
 size_t answer_choose(const struct report *report, size_t most,

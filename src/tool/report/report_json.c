@@ -150,6 +150,7 @@ bool report_json_write(const struct report_table *table, struct json *json)
     report_json_values(json, "total", &report->total);
     report_json_values(json, "selected", &report->selected);
     report_json_waits(json, report->waited_ns);
+    const bool has_waits = wait_sums_json(&report->wait_sums, json, "waits");
     json_key(json, "pseudo");
     json_begin_object(json);
     for (int i = 0; i < PSEUDO_KINDS; i++)
@@ -166,7 +167,7 @@ bool report_json_write(const struct report_table *table, struct json *json)
     json_bool(json, table->by_cum);
     json_member(json, "row_count", report->row_count);
     json_rows(json, table);
-    bool is_whole = !report->has_stacks || report_json_stacks(table, json);
+    bool is_whole = (!report->has_stacks || report_json_stacks(table, json)) && has_waits;
     json_end_object(json);
     json_newline(json);
     return is_whole;

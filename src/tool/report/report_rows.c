@@ -58,9 +58,19 @@ static const char *row_name(const struct report_rows *rows, const struct symbol_
     }
 }
 
-static bool has_label_row(const struct report_rows *rows, const char *key)
+static const char *row_of_label(const struct report_rows *rows, const char *key, const char *value,
+                                const char *name)
 {
-    return rows->request->by == REPORT_BY_LABEL && !wait_label_is_key(key);
+    switch (rows->request->by) {
+    case REPORT_BY_LABEL:
+        return wait_label_is_key(key) ? NULL : name;
+    case REPORT_BY_ON:
+        return strcmp(key, WAIT_LABEL_ON) == 0 ? value : NULL;
+    case REPORT_BY_HOLDER:
+        return strcmp(key, WAIT_LABEL_HOLDER) == 0 ? value : NULL;
+    default:
+        return NULL;
+    }
 }
 
 /* A label has a row only where rows are labels. */
@@ -69,11 +79,13 @@ static void choose_label_row(struct report_rows *rows, const struct location *lo
     char name[TREE_LABEL_NAME_BYTES];
     const struct arena *arena = rows->profile->arena;
     const char *wanted = rows->request->label, *key = tree_label_key(arena, location);
-    snprintf(name, sizeof name, "%s=%s", key, tree_label_value(arena, location));
+    const char *value = tree_label_value(arena, location);
+    snprintf(name, sizeof name, "%s=%s", key, value);
+    const char *row = row_of_label(rows, key, value, name);
     rows->locations[location->index].is_label_wanted =
         wanted && fnmatch(wanted, strchr(wanted, '=') ? name : key, 0) == 0;
     rows->row_of_frame[rows->profile->symbols->first_frame[location->index]] =
-        has_label_row(rows, key) ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
+        row ? string_table_intern(rows->names, row) : REPORT_NO_ROW;
 }
 
 static void choose_rows(struct report_rows *rows, const struct location *location)
@@ -83,7 +95,7 @@ static void choose_rows(struct report_rows *rows, const struct location *locatio
         return;
     }
     char buffer[1 << 16];
-    const bool has_rows = rows->request->by != REPORT_BY_LABEL;
+    const bool has_rows = !report_is_of_labels(rows->request->by);
     const struct symbols *symbols = rows->profile->symbols;
     const bool has_inlined =
         symbols->first_frame[location->index + 1] - symbols->first_frame[location->index] > 1;
@@ -102,6 +114,23 @@ static void choose_rows(struct report_rows *rows, const struct location *locatio
     }
 }
 
+/* Their changes are not counted. */
+static void choose_spent_rows(struct report_rows *rows)
+{
+    char name[32];
+    const enum report_by by = rows->request->by;
+    for (int spent = 0; spent < REPORT_SPENT_COUNT; spent++) {
+        const bool is_waiting = spent != REPORT_RUNNING && spent != WAIT_CPU;
+        const char *word = spent == REPORT_RUNNING ? "running" : wait_kind_words[spent];
+        snprintf(name, sizeof name, by == REPORT_BY_WAIT ? "%s" : "[%s]",
+                 by == REPORT_BY_HOLDER && is_waiting ? "no holder known" : word);
+        rows->spent_rows[spent] =
+            by >= REPORT_BY_WAIT ? string_table_intern(rows->names, name) : REPORT_NO_ROW;
+        if (by >= REPORT_BY_WAIT)
+            rows->is_inlined[rows->spent_rows[spent]] = true;
+    }
+}
+
 bool report_rows_init(struct report_rows *rows, const struct profile *profile,
                       const struct report_request *request, struct string_table *names)
 {
@@ -111,11 +140,13 @@ bool report_rows_init(struct report_rows *rows, const struct profile *profile,
     *rows = (struct report_rows){.profile = profile, .request = request, .names = names};
     rows->locations = calloc((size_t)symbols->location_count + 1, sizeof *rows->locations);
     rows->row_of_frame = calloc(frame_count + 1, sizeof *rows->row_of_frame);
-    rows->is_inlined = calloc(frame_count + 2, sizeof *rows->is_inlined); /* rows are no more than frames */
+    rows->is_inlined =
+        calloc(frame_count + 2 + REPORT_SPENT_COUNT, sizeof *rows->is_inlined); /* as many rows */
     if (!rows->locations || !rows->row_of_frame || !rows->is_inlined)
         return false;
     rows->no_label_row =
         request->by == REPORT_BY_LABEL ? string_table_intern(names, "[no label]") : REPORT_NO_ROW;
+    choose_spent_rows(rows);
     for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next)
         choose_rows(rows, tree_location_at(tree, ref));
     return !names->failed;

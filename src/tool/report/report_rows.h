@@ -12,6 +12,9 @@
 /* For a frame without a row: a label's where rows are functions, or a function's where rows are labels. */
 #define REPORT_NO_ROW UINT32_MAX
 
+/* What time is spent on: enum wait_kind, or running. */
+enum { REPORT_RUNNING = WAIT_KIND_COUNT, REPORT_SPENT_COUNT };
+
 struct report_rows {
     const struct profile *profile;
     const struct report_request *request;
@@ -23,6 +26,8 @@ struct report_rows {
     uint32_t *row_of_frame; /* owned; by index into symbols->frames */
     bool *is_inlined;       /* owned; by row */
     uint32_t no_label_row;  /* where rows are labels: for samples without one; else REPORT_NO_ROW */
+    /* Where rows are of waits: for time that no label of that key is on. By what it is spent on. */
+    uint32_t spent_rows[REPORT_SPENT_COUNT];
 };
 
 /* False without memory; report_rows_deinit also then. */

@@ -24,8 +24,8 @@ enum {
 };
 
 const char *const report_metric_headings[METRIC_COUNT] = {"WALL", "CPU", "OFF-CPU", "DELAY", "SAMPLES"};
-const char *const report_by_headings[REPORT_BY_COUNT] = {"FUNCTION", "FUNCTION", "LINE",    "FILE",
-                                                         "MODULE",   "THREAD",   "PROCESS", "LABEL"};
+const char *const report_by_headings[REPORT_BY_COUNT] = {
+    "FUNCTION", "FUNCTION", "LINE", "FILE", "MODULE", "THREAD", "PROCESS", "LABEL", "WAIT", "ON", "HOLDER"};
 
 void report_bold(FILE *stream, bool has_colour, bool is_bold)
 {
@@ -150,7 +150,8 @@ static void put_totals(const struct report_table *table, FILE *stream)
     const uint64_t hidden_ns = table->shows_idle ? 0 : report->waited_ns[WAIT_IDLE];
     const uint64_t shown_ns = tree_wall_ns(&report->selected);
     char text[256], threads[32], wall[TEXT_NUMBER_BYTES], duration[TEXT_NUMBER_BYTES],
-        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], where[ANSWER_TEXT_BYTES], hint[HINT_BYTES];
+        share[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES], where[ANSWER_TEXT_BYTES],
+        waiting[ANSWER_TEXT_BYTES], hint[HINT_BYTES];
     text_time(wall, shown_ns + hidden_ns);
     text_time(duration, table->profile->duration_ns);
     threads_text(table->report, threads);
@@ -159,6 +160,8 @@ static void put_totals(const struct report_table *table, FILE *stream)
     put_gaps(table, stream);
     answer_where(table->report, table->shows_idle, where);
     put_line(table, stream, where);
+    if (answer_waiting(table->report, waiting))
+        put_line(table, stream, waiting);
     if (table->by == REPORT_BY_FUNCTION && table->metric == METRIC_WALL) {
         answer_findings(table->report, table->columns, stream);
         if (hints_of_code(table->report, table->profile, hint))

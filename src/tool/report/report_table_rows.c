@@ -13,7 +13,8 @@ enum {
 };
 
 static const char *const by_plurals[REPORT_BY_COUNT] = {"functions", "functions", "lines",     "files",
-                                                        "modules",   "threads",   "processes", "labels"};
+                                                        "modules",   "threads",   "processes", "labels",
+                                                        "kinds",     "things",    "holders"};
 
 static bool has_error(const struct report_table *table, enum report_metric metric)
 {
@@ -26,10 +27,10 @@ static int cell_columns(const struct report_table *table, enum report_metric met
     return CELL_COLUMNS + (has_error(table, metric) ? ERROR_COLUMNS : 0);
 }
 
-/* No thread or process calls another one. */
+/* No thread or process calls another one, and no wait. */
 static bool has_cum(const struct report_table *table)
 {
-    return table->by != REPORT_BY_THREAD && table->by != REPORT_BY_PROCESS;
+    return table->by != REPORT_BY_THREAD && table->by != REPORT_BY_PROCESS && table->by < REPORT_BY_WAIT;
 }
 
 /* A narrow table has no bar for CUM. */

@@ -57,6 +57,23 @@ static void add_waits(const struct report_walk *walk, arena_ref node, const stru
     waited_ns[wait_of(walk, node)] += self->blocked_ns;
 }
 
+/* Where rows are of waits: what no label of their key is on. */
+static void add_spent(const struct report_walk *walk, arena_ref node, const struct values *self)
+{
+    const struct tree *tree = walk->rows->profile->tree;
+    const enum report_by by = walk->rows->request->by;
+    const struct wait_labels known = wait_labels_of(tree, tree, node);
+    if (by < REPORT_BY_WAIT || (by == REPORT_BY_ON && known.on) || (by == REPORT_BY_HOLDER && known.holder))
+        return;
+    struct values left = *self;
+    const struct values waited = tree_take_waited(&left);
+    const struct values queued = {.rundelay_ns = left.rundelay_ns};
+    left.rundelay_ns = 0;
+    tree_add_values(&walk->report->rows[walk->rows->spent_rows[wait_of(walk, node)]].cum, &waited);
+    tree_add_values(&walk->report->rows[walk->rows->spent_rows[WAIT_CPU]].cum, &queued);
+    tree_add_values(&walk->report->rows[walk->rows->spent_rows[REPORT_RUNNING]].cum, &left);
+}
+
 static void add_to_row(struct report_walk *walk, const struct location *location, arena_ref node,
                        const struct values *self)
 {
@@ -71,6 +88,7 @@ static void add_to_row(struct report_walk *walk, const struct location *location
         row->changes.flat_far += at->changes.flat_far;
         add_waits(walk, node, self, row->waited_ns);
     }
+    add_spent(walk, node, self);
     if (walk->rows->no_label_row != REPORT_NO_ROW && walk->labels == 0)
         tree_add_values(&walk->report->rows[walk->rows->no_label_row].cum, self);
 }
@@ -89,12 +107,25 @@ static void add_flat(struct report_walk *walk, const struct location *location, 
         *longest = node;
 }
 
+/* Another program's values are no times that somebody waited. */
+static void add_wait_sums(const struct report_walk *walk, arena_ref node, const struct values *self)
+{
+    static const struct wait_labels nothing = {NULL, NULL};
+    const struct tree *tree = walk->rows->profile->tree;
+    if (walk->rows->profile->measure || self->rundelay_ns + self->blocked_ns == 0)
+        return;
+    const struct wait_labels known = wait_labels_of(tree, tree, node);
+    wait_sums_add(&walk->report->wait_sums, WAIT_CPU, &nothing, self->rundelay_ns);
+    wait_sums_add(&walk->report->wait_sums, wait_of(walk, node), &known, self->blocked_ns);
+}
+
 /* A node's own values, without what it waits for work unless that is wanted. */
 static struct values shown_values(struct report_walk *walk, arena_ref ref)
 {
     const struct tree *tree = walk->rows->profile->tree;
     const struct values *self = &tree_node(tree, ref)->self;
     add_waits(walk, ref, self, walk->report->waited_ns);
+    add_wait_sums(walk, ref, self);
     return walk->rows->request->shows_idle ? *self : meaning_shown(&walk->report->meaning, tree, ref);
 }
 
