@@ -57,7 +57,7 @@ async function main() {
     await client.ping();
 
     const { tools } = await client.listTools();
-    assert.deepStrictEqual(tools.map((one) => one.name).sort(), ['callers', 'diff', 'explain', 'record', 'summary']);
+    assert.deepStrictEqual(tools.map((one) => one.name).sort(), ['callers', 'diff', 'explain', 'record', 'summary', 'waits']);
     for (const one of tools)
         new Ajv({ strict: false }).compile(one.inputSchema);
 
@@ -70,6 +70,9 @@ async function main() {
     const callers = await call('callers', { file, function: 'planted_mutex', callees: true });
     assert.strictEqual(callers.callers[0].function, 'handle');
     assert.ok(callers.callees.some((one) => one.function.includes('mutex_lock')), JSON.stringify(callers));
+
+    const waits = await call('waits', { file });
+    assert.ok(waits.waits.some((one) => one.kind === 'lock'), JSON.stringify(waits));
 
     const later = await call('record', { command: [program, 'sleep'] });
     assert.ok(path.isAbsolute(later.recording), later.recording);

@@ -1,5 +1,5 @@
-/* What reports say of waits: rows by kind, thing and holder, the line at the top, and findings. Exact numbers, of
- * waiting_profile.h. */
+/* What reports say of waits: rows by kind, thing and holder, the line at the top, and findings. Exact
+ * numbers, of waiting_profile.h. */
 #include "tool/report/finding.h"
 #include "tool/report/report.h"
 #include "tool/report/report_answer.h"
@@ -69,8 +69,7 @@ static void rows_can_be_of_waits(void **state)
     assert_rows(*state, REPORT_BY_ON,
                 "thread writer-1 1000, mutex journal_mutex 700, [running] 500, file /var/journal 400, "
                 "mutex table_lock 200, tcp 10.0.0.7:5432 150, [network] 50");
-    assert_rows(*state, REPORT_BY_HOLDER,
-                "[no holder known] 1660, writer-2 600, [running] 500, reader 240");
+    assert_rows(*state, REPORT_BY_HOLDER, "[no holder known] 1660, writer-2 600, [running] 500, reader 240");
 }
 
 static void waits_for_a_cpu_are_a_row_of_their_own(void **state)
@@ -82,8 +81,7 @@ static void waits_for_a_cpu_are_a_row_of_their_own(void **state)
                                          "file /b", NULL, 10, 20);
     tree_node(&fake->tree, node)->self.rundelay_ns = 30 * MS;
     fake->profile.has_rundelay = true;
-    assert_rows(fixture, REPORT_BY_WAIT,
-                "child 1000, lock 900, running 510, file 420, network 200, cpu 30");
+    assert_rows(fixture, REPORT_BY_WAIT, "child 1000, lock 900, running 510, file 420, network 200, cpu 30");
 }
 
 static void all_of_a_row_is_one_value(void **state)

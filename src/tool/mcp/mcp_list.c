@@ -89,6 +89,9 @@ static const struct mcp_parameter callers_parameters[] = {
     IDLE,
     {0}};
 
+static const struct mcp_parameter waits_parameters[] = {
+    FILE_OF(RECORDING), LINES("Number of waits. Default: all", 500), {0}};
+
 static const struct mcp_parameter diff_parameters[] = {
     {.name = "before",
      .description = "Path of the earlier recording, or of a directory of several runs",
@@ -132,6 +135,15 @@ static const struct mcp_tool tools[] = {
                     "the function and in all that it calls.",
      .command = {"callers", "--json"},
      .parameters = callers_parameters,
+     .is_json = true},
+    {.name = "waits",
+     .title = "Who waits for whom",
+     .description =
+         "The wait-for graph: which threads wait for which lock, file or connection, who held it, "
+         "how long, an estimate of the thread time that would be saved if nobody waited there, and "
+         "knots, which are threads that wait for each other.",
+     .command = {"waits", "--json"},
+     .parameters = waits_parameters,
      .is_json = true},
     {.name = "diff",
      .title = "Compare two recordings",

@@ -25,7 +25,8 @@ static const char own_version[] = "2026-07-28";
 
 static const char instructions[] =
     "wallprof records where the wall-clock time of Linux programs goes, waiting included. Record a program "
-    "with record, or take a recording that is there; ask explain first, then callers, summary and diff.";
+    "with record, or take a recording that is there; ask explain first, then callers, waits, summary and "
+    "diff.";
 
 struct server {
     struct mcp_watch watch;

@@ -31,7 +31,8 @@ struct wait_sum {
 /* 0 or -ENOMEM; deinit in any case. */
 int wait_sums_init(struct wait_sums *sums);
 void wait_sums_deinit(struct wait_sums *sums);
-void wait_sums_add(struct wait_sums *sums, enum wait_kind kind, const struct wait_labels *waited, uint64_t ns);
+void wait_sums_add(struct wait_sums *sums, enum wait_kind kind, const struct wait_labels *waited,
+                   uint64_t ns);
 
 static inline bool wait_sums_have_failed(const struct wait_sums *sums)
 {
@@ -58,8 +59,8 @@ struct wait_thing {
 /* The things, the longest first, at most so many. Returns how many. */
 size_t wait_sums_things(const struct wait_sums *sums, struct wait_thing *ret, size_t most);
 
-/* "KEY": [{"kind": .., "on": .., "holder": .., "wall_ns": ..}, ..]: all sums, the longest first. False without
- * memory. */
+/* "KEY": [{"kind": .., "on": .., "holder": .., "wall_ns": ..}, ..]: all sums, the longest first. False
+ * without memory. */
 bool wait_sums_json(const struct wait_sums *sums, struct json *json, const char *key);
 
 #endif
