@@ -12,6 +12,7 @@ import * as looks from './html_looks.mjs';
 import * as compare from './html_compare.mjs';
 import * as views from './html_views.mjs';
 import * as times from './html_times.mjs';
+import * as waits from './html_waits.mjs';
 
 async function totalsAreThoseOfTheProfile(name) {
   const page = await open(name);
@@ -388,7 +389,7 @@ for (const test of [theHeaderSaysWhatWasRecorded, aClickZooms, searchCountsNeste
                     looks.runningAndBlockedDiffer, looks.coloursSayWhatTimeIsSpentOn, looks.idleTimeIsHidden, looks.theGraphHasRoom, looks.aNarrowWindowWillDo, looks.anOldBrowserIsTold, looks.aBrowserOfYesterdayWillDo, looks.itPrints,
                     compare.whatIsTheSameIsOneFrame, compare.coloursSayWhatHasChanged, compare.eitherSideGivesTheWidths, compare.sharesAndWorkAreCompared,
                     compare.theTableComparesExactly, compare.whatMayBeChanceIsSaid, compare.threadsAreComparedByName, compare.viewsAndFiltersCompare, compare.aLinkSaysTheComparison,
-                    compare.aComparisonIsForEverybody, ...Object.values(times), noNameIsMarkup, narrowFramesCanBeUsed, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
+                    compare.aComparisonIsForEverybody, ...Object.values(times), ...Object.values(waits), noNameIsMarkup, narrowFramesCanBeUsed, fiftyThousandNodesAreQuick, hundredThousandStacksAreAPage,
                     aDeepStackIsScrolledThrough, aRealProgramHasAPage]) {
   await test().catch((error) => complain(`${test.name}: ${error.stack}`));
   console.log(`${failures ? '   ' : 'ok '} ${test.name}`);

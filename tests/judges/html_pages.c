@@ -4,16 +4,17 @@
  *
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
- * pool. family: two processes, with threads of some kinds. compared: two runs of one program, with a pprof
- * file of each. timed: 2.4 s of three threads with a timeline; timed-family: the same of two processes.
- * timed-compared: timed, and before it the same in twice the time; timed-after: the same two, and the first of
- * them has no timeline.
- * stacks: so many different stacks, 100,000 if nothing is said.
+ * pool. waiting: see lib/waiting_profile.h. family: two processes, with threads of some kinds. compared: two
+ * runs of one program, with a pprof file of each. timed: 2.4 s of three threads with a timeline;
+ * timed-family: the same of two processes.
+ * timed-compared: timed, and before it the same in twice the time; timed-after: the same two, and the first
+ * of them has no timeline. stacks: so many different stacks, 100,000 if nothing is said.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
 #include "lib/fake_profile.h"
 #include "lib/timed_profile.h"
+#include "lib/waiting_profile.h"
 #include "base/random.h"
 
 #include <fcntl.h>
@@ -242,6 +243,13 @@ static void write_waits(void)
     finish("waits", &fake);
 }
 
+static void write_waiting(void)
+{
+    struct waiting_profile waiting;
+    waiting_profile_init(&waiting);
+    finish("waiting", &waiting.fake);
+}
+
 static void write_family(void)
 {
     static const struct process_record processes[] = {{"app", 100, PROCESS_NO_RANK, "", NULL},
@@ -371,6 +379,7 @@ int main(int argc, char **argv)
     write_huge();
     write_deep();
     write_waits();
+    write_waiting();
     write_family();
     write_compared();
     write_timed();

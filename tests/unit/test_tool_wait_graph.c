@@ -1,4 +1,5 @@
-/* Who waits for whom: edges, knots and gains, with exact numbers of waiting_profile.h and of trees made here. */
+/* Who waits for whom: edges, knots and gains, with exact numbers of waiting_profile.h and of trees made here.
+ */
 #include "tool/waits/wait_graph_report.h"
 #include "tool/io/text.h"
 
@@ -72,14 +73,15 @@ static arena_ref add_thread(struct fixture *fixture, const char *name, uint64_t 
 {
     const int32_t tid = 100 + (int32_t)fixture->waiting.fake.profile.thread_count;
     arena_ref root = fake_profile_thread(&fixture->waiting.fake, tid, name);
-    waiting_profile_add(&fixture->waiting, root, WAITING_STACK("/run", "/compute"), NULL, NULL, running_ms, 0);
+    waiting_profile_add(&fixture->waiting, root, WAITING_STACK("/run", "/compute"), NULL, NULL, running_ms,
+                        0);
     return root;
 }
 
 static void add_wait(struct fixture *fixture, arena_ref root, const char *on, const char *holder, uint64_t ms)
 {
-    waiting_profile_add(&fixture->waiting, root, WAITING_STACK("/run", "/f", "pthread_mutex_lock"), on, holder, 0,
-                        ms);
+    waiting_profile_add(&fixture->waiting, root, WAITING_STACK("/run", "/f", "pthread_mutex_lock"), on,
+                        holder, 0, ms);
 }
 
 /* ---- edges ---- */
@@ -122,7 +124,8 @@ static void waits_for_a_cpu_are_edges_too(void **state)
 {
     struct fixture *fixture = *state;
     begin_again(fixture);
-    arena_ref root = add_thread(fixture, "a", 10), node = tree_node(&fixture->waiting.fake.tree, root)->first_child;
+    arena_ref root = add_thread(fixture, "a", 10),
+              node = tree_node(&fixture->waiting.fake.tree, root)->first_child;
     tree_node(&fixture->waiting.fake.tree, node)->self.rundelay_ns = 30 * MS;
     make(fixture, NULL);
     assert_edges(fixture, "a cpu - 30 30 0\n");
@@ -154,8 +157,8 @@ static void a_chain_is_no_knot_and_a_circle_is_one(void **state)
 {
     struct fixture *fixture = *state;
     begin_again(fixture);
-    arena_ref a = add_thread(fixture, "a", 10), b = add_thread(fixture, "b", 10), c = add_thread(fixture, "c", 10),
-              d = add_thread(fixture, "d", 10);
+    arena_ref a = add_thread(fixture, "a", 10), b = add_thread(fixture, "b", 10),
+              c = add_thread(fixture, "c", 10), d = add_thread(fixture, "d", 10);
     add_wait(fixture, a, "mutex 1", "b", 10);
     add_wait(fixture, b, "mutex 2", "c", 20);
     add_wait(fixture, c, "mutex 3", "b", 30);
@@ -172,8 +175,9 @@ static void knots_are_told_apart(void **state)
 {
     struct fixture *fixture = *state;
     begin_again(fixture);
-    arena_ref a = add_thread(fixture, "a", 10), b = add_thread(fixture, "b", 10), c = add_thread(fixture, "c", 10),
-              d = add_thread(fixture, "d", 10), e = add_thread(fixture, "e", 10);
+    arena_ref a = add_thread(fixture, "a", 10), b = add_thread(fixture, "b", 10),
+              c = add_thread(fixture, "c", 10), d = add_thread(fixture, "d", 10),
+              e = add_thread(fixture, "e", 10);
     add_wait(fixture, a, "m", "b", 10);
     add_wait(fixture, b, "m", "c", 10);
     add_wait(fixture, c, "m", "a", 10); /* a circle of three, */
@@ -200,22 +204,25 @@ static void what_a_holder_waits_for_has_its_part(void **state)
 {
     struct fixture *fixture = *state;
     begin_again(fixture);
-    arena_ref a = add_thread(fixture, "a", 0), b = add_thread(fixture, "b", 50), c = add_thread(fixture, "c", 75);
+    arena_ref a = add_thread(fixture, "a", 0), b = add_thread(fixture, "b", 50),
+              c = add_thread(fixture, "c", 75);
     add_wait(fixture, a, "mutex 1", "b", 80);
     add_wait(fixture, b, "mutex 2", "c", 50);
     waiting_profile_add(&fixture->waiting, c, WAITING_STACK("/run", "fsync"), "file /f", NULL, 0, 25);
     make(fixture, NULL);
-    assert_edges(fixture, "b mutex 2 c 50 90 0\n"     /* and 80 / 2 */
+    assert_edges(fixture, "b mutex 2 c 50 90 0\n" /* and 80 / 2 */
                           "a mutex 1 b 80 80 0\n"
                           "c file /f - 25 47 0\n"); /* and (50 + 40) / 4 */
 }
 
-/* All wait for each other all the time: nothing is passed on for ever, and no more is gained than is waited. */
+/* All wait for each other all the time: nothing is passed on for ever, and no more is gained than is waited.
+ */
 static void a_deadlock_ends(void **state)
 {
     struct fixture *fixture = *state;
     begin_again(fixture);
-    arena_ref roots[3] = {add_thread(fixture, "a", 0), add_thread(fixture, "b", 0), add_thread(fixture, "c", 0)};
+    arena_ref roots[3] = {add_thread(fixture, "a", 0), add_thread(fixture, "b", 0),
+                          add_thread(fixture, "c", 0)};
     add_wait(fixture, roots[0], "m", "b", 10);
     add_wait(fixture, roots[1], "m", "c", 10);
     add_wait(fixture, roots[2], "m", "a", 10);
@@ -296,16 +303,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(an_edge_is_who_waits_for_what_and_whom),
-        TEST(threads_of_like_names_are_one),
-        TEST(waits_for_a_cpu_are_edges_too),
-        TEST(holders_may_be_of_other_processes),
-        TEST(a_chain_is_no_knot_and_a_circle_is_one),
-        TEST(knots_are_told_apart),
-        TEST(what_a_holder_waits_for_has_its_part),
-        TEST(a_deadlock_ends),
-        TEST(text_has_the_waits_and_the_knots),
-        TEST(dot_is_quoted),
+        TEST(an_edge_is_who_waits_for_what_and_whom), TEST(threads_of_like_names_are_one),
+        TEST(waits_for_a_cpu_are_edges_too),          TEST(holders_may_be_of_other_processes),
+        TEST(a_chain_is_no_knot_and_a_circle_is_one), TEST(knots_are_told_apart),
+        TEST(what_a_holder_waits_for_has_its_part),   TEST(a_deadlock_ends),
+        TEST(text_has_the_waits_and_the_knots),       TEST(dot_is_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,9 @@ static int print(const struct asked *asked, const struct profile *profile, const
                  const struct wait_edge *const *edges)
 {
     char command[PROFILE_COMMAND_BYTES];
-    const size_t lines = asked->lines                    ? asked->lines
+    const size_t lines = asked->lines                      ? asked->lines
                          : asked->is_dot || asked->is_json ? SIZE_MAX
-                                                         : DEFAULT_LINES;
+                                                           : DEFAULT_LINES;
     const size_t count = lines < graph->edge_count ? lines : graph->edge_count;
     if (asked->is_json)
         return print_json(profile, graph, edges, count);
@@ -121,11 +121,13 @@ static int open_and_show(const struct asked *asked, const char *path)
 
 int command_waits(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"lines", required_argument, NULL, 'n'},  {"group", required_argument, NULL, 'g'},
-        {"dot", no_argument, NULL, 'd'},          {"json", no_argument, NULL, 'j'},
-        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'},
-        {0}};
+    static const struct option options[] = {{"lines", required_argument, NULL, 'n'},
+                                            {"group", required_argument, NULL, 'g'},
+                                            {"dot", no_argument, NULL, 'd'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     struct asked asked = {.lines = 0};
     int status = 0;
     text_init();

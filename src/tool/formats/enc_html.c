@@ -14,6 +14,7 @@
 #include "formats.h"
 #include "html_trees.h"
 #include "encode/profile_notes.h"
+#include "profile/wait_labels.h"
 #include "tool/meaning/wait_kind.h"
 #include "base/json.h"
 #include "base/string_table.h"
@@ -37,14 +38,14 @@ static void put_string(struct html_writer *writer, const char *text)
 
 /* ---- tables ---- */
 
-/* Frames stand innermost first, as in the profile. */
+/* Frames stand innermost first, as in the profile. A wait label is no frame. */
 static void put_location(struct html_writer *writer, const struct location *location)
 {
     uint32_t count;
     const struct symbol_frame *frames = symbols_frames(writer->profile->symbols, location->index, &count);
     json_begin_array(&writer->json);
     put_string(writer, profile_code_path(writer->profile, location));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && !wait_label_is(writer->profile->tree, location); i++) {
         json_uint(&writer->json, frames[i].function);
         json_uint(&writer->json, frames[i].line);
     }
@@ -68,6 +69,33 @@ static int put_locations(struct html_writer *writer)
     json_end_array(&writer->json);
     scratch_free(by_index, bytes);
     return 0;
+}
+
+static void put_wait_label(struct html_writer *writer, const struct location *location)
+{
+    const struct arena *arena = writer->profile->arena;
+    json_begin_array(&writer->json);
+    json_uint(&writer->json, location->index);
+    put_string(writer, tree_label_value(arena, location));
+    json_uint(&writer->json, strcmp(tree_label_key(arena, location), WAIT_LABEL_HOLDER) == 0);
+    json_end_array(&writer->json);
+}
+
+/* The locations that say what is waited for, if there are any. */
+static void put_wait_labels(struct html_writer *writer)
+{
+    const struct tree *tree = writer->profile->tree;
+    bool has_begun = false;
+    for (arena_ref ref = tree->newest_location; ref; ref = tree_location_at(tree, ref)->next) {
+        if (!wait_label_is(tree, tree_location_at(tree, ref)))
+            continue;
+        if (!has_begun)
+            json_member_array(&writer->json, "wait_labels");
+        has_begun = true;
+        put_wait_label(writer, tree_location_at(tree, ref));
+    }
+    if (has_begun)
+        json_end_array(&writer->json);
 }
 
 static void put_functions(struct html_writer *writer)
@@ -148,6 +176,7 @@ static int put_object(struct html_writer *writer)
     put_waits(writer);
     if (status == 0)
         status = put_locations(writer);
+    put_wait_labels(writer);
     put_functions(writer);
     put_strings(writer);
     json_end_object(&writer->json);

@@ -84,7 +84,8 @@ static void add_edge(const struct making *making, uint32_t thread, uint32_t part
     if (ns == 0)
         return;
     const uint32_t holder = waited->holder ? 1 + party_of_holder(making, thread, waited->holder) : 0;
-    const uint32_t key[] = {party, holder, kind, waited->on ? string_table_intern(&graph->texts, waited->on) : 0};
+    const uint32_t key[] = {party, holder, kind,
+                            waited->on ? string_table_intern(&graph->texts, waited->on) : 0};
     struct wait_edge *edge = intern_table_at(&graph->merging, intern_table_intern(&graph->merging, key));
     edge->ns += ns;
     graph->waited_ns += ns;

@@ -1,18 +1,18 @@
 /*
  * Who waits for whom, for what, and how long: the wait-for graph of a profile.
  *
- * Its parties are threads: those of one name, or of names like one pattern, are one. An edge leads from who waits
- * to who holds what is waited for, or to nobody where the holder is not known or there is none, as for a file.
- * Waits for work are left out, and so is time that nobody saw.
+ * Its parties are threads: those of one name, or of names like one pattern, are one. An edge leads from who
+ * waits to who holds what is waited for, or to nobody where the holder is not known or there is none, as for
+ * a file. Waits for work are left out, and so is time that nobody saw.
  *
- * A knot is a strongly connected component with a wait in it: parties that wait for each other, directly or by way
- * of others.
+ * A knot is a strongly connected component with a wait in it: parties that wait for each other, directly or
+ * by way of others.
  *
  * The gain of an edge is an estimate of the thread time that would be saved if nobody had to wait there: the
- * wait itself, and what others wait for the waiter meanwhile. Nothing says what a holder does just while others
- * wait for it. So it is taken to do then what it does all the time, but for waiting for who waits for it. What is
- * waited for it is passed on in that proportion to what it waits for itself, at most WAIT_GRAPH_HOPS times. No gain
- * is more than all that is waited.
+ * wait itself, and what others wait for the waiter meanwhile. Nothing says what a holder does just while
+ * others wait for it. So it is taken to do then what it does all the time, but for waiting for who waits for
+ * it. What is waited for it is passed on in that proportion to what it waits for itself, at most
+ * WAIT_GRAPH_HOPS times. No gain is more than all that is waited.
  *
  * Called from: `wallprof waits`. Malloc.
  * Paper: Zhou, Gan, Ma, Wang, "wPerf: Generic Off-CPU Analysis to Identify Bottleneck Waiting Events" (OSDI

@@ -35,7 +35,8 @@ static void put_party(FILE *stream, const struct wait_graph *graph, uint32_t par
 
 static void put_knot(FILE *stream, const struct wait_graph *graph, uint32_t knot)
 {
-    fprintf(stream, "  subgraph cluster_%u {\n    label=\"knot %u\"; color=red; fontcolor=red;\n", knot, knot);
+    fprintf(stream, "  subgraph cluster_%u {\n    label=\"knot %u\"; color=red; fontcolor=red;\n", knot,
+            knot);
     for (uint32_t party = 0; party < graph->parties.count; party++) {
         if (wait_graph_party(graph, party)->knot == knot)
             put_party(stream, graph, party, "    ");

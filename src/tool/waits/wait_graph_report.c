@@ -63,8 +63,8 @@ static void put_time(FILE *stream, uint64_t ns)
     text_put_number(stream, number, CELL_COLUMNS);
 }
 
-static void put_edge(const struct wait_graph *graph, const struct wait_edge *edge, const struct widths *widths,
-                     FILE *stream)
+static void put_edge(const struct wait_graph *graph, const struct wait_edge *edge,
+                     const struct widths *widths, FILE *stream)
 {
     const char *holder = wait_graph_holder(graph, edge);
     put_time(stream, edge->ns);

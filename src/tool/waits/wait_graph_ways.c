@@ -1,7 +1,7 @@
 /*
  * Knots are found as Tarjan has it: one search, depth first, in which each party gets a number, and the least
- * number that can be reached from it. Gains are found hop by hop: what is waited for a holder flows on along its own
- * edges.
+ * number that can be reached from it. Gains are found hop by hop: what is waited for a holder flows on along
+ * its own edges.
  *
  * Paper: Tarjan, "Depth-first search and linear graph algorithms" (SIAM J. Comput. 1, 1972), section 4.
  */
@@ -31,11 +31,12 @@ struct search {
 static void visit(struct search *search, uint32_t party, uint32_t above)
 {
     search->visited++;
-    search->parties[party] = (struct searched_party){.number = search->visited,
-                                                     .least = search->visited,
-                                                     .next_edge = wait_graph_party(search->graph, party)->first_edge,
-                                                     .above = above,
-                                                     .is_open = true};
+    search->parties[party] =
+        (struct searched_party){.number = search->visited,
+                                .least = search->visited,
+                                .next_edge = wait_graph_party(search->graph, party)->first_edge,
+                                .above = above,
+                                .is_open = true};
     search->open[search->open_count++] = party;
 }
 
@@ -53,8 +54,7 @@ static bool waits_for_itself(const struct wait_graph *graph, uint32_t party)
 static void close_component(struct search *search, uint32_t first)
 {
     struct wait_graph *graph = search->graph;
-    const bool is_knot =
-        search->open[search->open_count - 1] != first || waits_for_itself(graph, first);
+    const bool is_knot = search->open[search->open_count - 1] != first || waits_for_itself(graph, first);
     graph->knot_count += is_knot;
     for (uint32_t party = UINT32_MAX; party != first;) {
         party = search->open[--search->open_count];

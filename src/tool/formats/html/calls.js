@@ -67,6 +67,7 @@ class Calls {
     this.sides = Array.from({length: recordings}, () => new Weights(capacity));
     this.show(AFTER);
     this.sources = [];                        /* trees of the profile, with the node of each of theirs */
+    this.waits = [];                          /* of which is known for what: {side, node, thing, holder, ns} */
     this.lines = [0];                         /* of calls, as lists: a line, and the place of the next */
     this.table = new NodeTable(this, capacity);
     this.root = this.make(0, frame.number);
@@ -272,6 +273,21 @@ class CallsBuilder {
     for (let i = 0; i < count; i++)
       this.weigh(places[i], tree, i);
     this.calls.sources.push({tree, places});
+    if (this.profile.waitLabels.size > 0)
+      this.addWaits(tree, places);
+  }
+
+  /* Nodes of wait labels have no frames, so their time is at the node of their leaf. */
+  addWaits({side, up, location, offcpu, rundelay, wait, count}, places) {
+    const things = []; /* by depth */
+    for (let i = 0, depth = 0; i < count; i++) {
+      depth += 1 - up[i];
+      const label = this.profile.waitLabels.get(location[i]);
+      things[depth] = label?.isHolder ? things[depth - 1] : label?.text;
+      const isHidden = this.profile.spentOfWait[wait[i]] === IDLE && !this.showsIdle, ns = offcpu[i] - rundelay[i];
+      if (things[depth] && ns > 0 && !isHidden)
+        this.calls.waits.push({side, node: places[i], thing: things[depth], holder: label.isHolder ? label.text : '', ns});
+    }
   }
 }
 

@@ -74,6 +74,7 @@ class CallsFilter {
     const isKept = (node) => bits[node] === this.allBits;
     base.sides.forEach((from, side) => moveWeights(from, calls.sides[side], places, isKept));
     calls.places = places;
+    calls.waits = base.waits.filter(({node}) => isKept(node)).map((wait) => ({...wait, node: places[wait.node]}));
     return calls.sumUp();
   }
 }

@@ -170,6 +170,7 @@ class Profile {
     this.given = this.recordings.flatMap(({trees}) => trees);
     this.trees = recordings.flatMap((recording, side) => readTrees(recording, side, data.locations.length));
     this.steps = new Steps(this.recordings.flatMap(({locations}) => locations));
+    this.waitLabels = new Map(); /* by location: {text, isHolder} */
     this.recordings.forEach((recording, side) => this.readLocations(recording, side));
     this.spentOfWait = data.waits.map((word) => {
       const place = SPENT_WORDS.indexOf(word.replace(' ', '-'));
@@ -237,7 +238,9 @@ class Profile {
 
   /* From [module, function, line, function, line...], innermost first. */
   readLocations(recording, side) {
-    const {locations, strings, program} = recording;
+    const {locations, strings, program, wait_labels: labels} = recording;
+    for (const [location, text, isHolder] of labels ?? [])
+      this.waitLabels.set(this.steps.locations + location, {text: strings[text], isHolder: isHolder === 1});
     for (const location of locations) {
       const module = this.module(strings[location[0]], program);
       for (let at = location.length - 2; at > 0; at -= 2)
@@ -250,15 +253,20 @@ class Profile {
   colourModules() {
     const {first, frame} = this.steps;
     const weightOf = new Float64Array(this.steps.locations);
-    for (const {location, cpu, offcpu, count} of this.trees) {
-      for (let i = 0; i < count; i++)
-        weightOf[location[i]] += cpu[i] + offcpu[i];
+    for (const {up, location, cpu, offcpu, count} of this.trees) {
+      const leaves = []; /* by depth: the location that a node's time is of */
+      for (let i = 0, depth = 0; i < count; i++) {
+        depth += 1 - up[i];
+        leaves[depth] = this.waitLabels.has(location[i]) ? leaves[depth - 1] : location[i];
+        weightOf[leaves[depth] ?? location[i]] += cpu[i] + offcpu[i];
+      }
     }
     const weights = new Map();
     weightOf.forEach((weight, place) => {
+      if (weight === 0 || first[place] === first[place + 1])
+        return;
       const {module} = this.frames[frame[first[place]]];
-      if (weight > 0)
-        weights.set(module, (weights.get(module) ?? 0) + weight);
+      weights.set(module, (weights.get(module) ?? 0) + weight);
     });
     weights.delete(this.module(''));
     this.modulesByWeight = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a) || (a.path < b.path ? -1 : 1));
