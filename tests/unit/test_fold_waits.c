@@ -44,6 +44,7 @@ static void observe(uint64_t time, uint64_t until, const char *stack, arena_ref 
     struct fake_path path = fake_path(&fixture.tree, stack ? stack : "m");
     const struct fold_observation observation = {.time_ns = 1000 + time,
                                                  .until_ns = 1000 + until,
+                                                 .until_tick = time / 10 + 1,
                                                  .delay_clock_ns = FOLD_NO_DELAY,
                                                  .is_unchanged = !stack,
                                                  .path = path.locations,
@@ -118,14 +119,19 @@ static void the_timeline_has_a_record_for_each_holder(void **state)
 {
     fixture.fold.timeline = timeline_create(1 << 16, 1000, 7);
     timeline_begin(&fixture.thread.timeline, 1, 0);
+    struct timeline *timeline = fixture.fold.timeline;
+    timeline->tick = 1;
     observe(10, 10, "ml", fixture.lock, fixture.one);
+    timeline->tick = 2;
     observe(20, 20, NULL, fixture.lock, fixture.one);
-    observe(30, 30, NULL, fixture.lock, fixture.two);
-    const struct timeline *timeline = fixture.fold.timeline;
+    timeline->tick = 4; /* the stretch of the sample before has ended with tick 3 */
+    observe(40, 40, NULL, fixture.lock, fixture.two);
     assert_int_equal(timeline->count, 2);
     assert_int_equal(timeline->records[0].observations, 2);
     assert_int_equal(timeline->records[0].wall_ns, 20);
-    assert_int_equal(timeline->records[1].wall_ns, 10);
+    assert_int_equal(timeline->records[0].ticks, 3);
+    assert_int_equal(timeline->records[1].wall_ns, 20);
+    assert_int_equal(timeline->records[1].ticks, 1);
     assert_int_equal(timeline->records[1].node, fixture.thread.credited);
 }
 
