@@ -249,17 +249,28 @@ class Profile {
     }
   }
 
+  /* Of each node the location that its time is of: that of a wait label has no frames. */
+  leavesOf({up, location, count}) {
+    if (this.waitLabels.size === 0)
+      return location;
+    const leaves = location.slice(), path = []; /* by depth */
+    for (let i = 0, depth = 0; i < count; i++) {
+      depth += 1 - up[i];
+      if (this.waitLabels.has(location[i]))
+        leaves[i] = path[depth - 1] ?? location[i];
+      path[depth] = leaves[i];
+    }
+    return leaves;
+  }
+
   /* The heaviest modules have colours of their own. They are the same whichever threads are shown. */
   colourModules() {
     const {first, frame} = this.steps;
     const weightOf = new Float64Array(this.steps.locations);
-    for (const {up, location, cpu, offcpu, count} of this.trees) {
-      const leaves = []; /* by depth: the location that a node's time is of */
-      for (let i = 0, depth = 0; i < count; i++) {
-        depth += 1 - up[i];
-        leaves[depth] = this.waitLabels.has(location[i]) ? leaves[depth - 1] : location[i];
-        weightOf[leaves[depth] ?? location[i]] += cpu[i] + offcpu[i];
-      }
+    for (const tree of this.trees) {
+      const {cpu, offcpu, count} = tree, leaf = this.leavesOf(tree);
+      for (let i = 0; i < count; i++)
+        weightOf[leaf[i]] += cpu[i] + offcpu[i];
     }
     const weights = new Map();
     weightOf.forEach((weight, place) => {
