@@ -154,7 +154,7 @@ _wallprof_run_values() {
     --timeline) _wallprof_words '0 1 pprof' ;;
     --log) _wallprof_words 'off error warning info debug' ;;
     --observe) _wallprof_words 'auto signal' ;;
-    --python) _wallprof_words 'off merged all' ;;
+    --scripts) _wallprof_words 'off merged all' ;;
     --signal) _wallprof_words 'PROF USR1 USR2 VTALRM URG RTMIN RTMAX' ;;
     --hide) _wallprof_words '0 1' ;;
     --args) _wallprof_words 'program redacted all' ;;
@@ -164,7 +164,7 @@ _wallprof_run_values() {
     esac
 }
 
-_wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log --threads --depth --mem --timeline-mem --observe --python --signal --hide --args --seccomp --store --tool --start --delay --duration --control-signal --interval-dump --interval-keep --seed'
+_wallprof_run_options='--out --hz --overhead --labels --follow --timeline --log --threads --depth --mem --timeline-mem --observe --scripts --signal --hide --args --seccomp --store --tool --start --delay --duration --control-signal --interval-dump --interval-keep --seed'
 # options.def: end
 
 _wallprof_run_value() {

@@ -32,8 +32,8 @@ struct account {
     struct interp *interp; /* not owned; NULL: there is none */
     struct interp_paths {  /* scratch, from the first stack with an interpreter's frames on */
         arena_ref *merged, *frames;
-        uint8_t *roles;
-        bool *is_entry;
+        uint8_t *roles, *marks;
+        uint64_t *native_starts;
         size_t capacity; /* of merged: twice that of the path, as all of them have room for */
     } interp_paths;
     uint64_t *whole; /* scratch: its addresses, when the shared frames must be folded again */

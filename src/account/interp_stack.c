@@ -11,9 +11,10 @@ static bool provide(struct account *account)
         paths->merged = scratch_alloc(sizeof *paths->merged * paths->capacity);
         paths->frames = scratch_alloc(sizeof *paths->frames * paths->capacity);
         paths->roles = scratch_alloc(sizeof *paths->roles * paths->capacity);
-        paths->is_entry = scratch_alloc(sizeof *paths->is_entry * paths->capacity);
+        paths->marks = scratch_alloc(sizeof *paths->marks * paths->capacity);
+        paths->native_starts = scratch_alloc(sizeof *paths->native_starts * paths->capacity);
     }
-    return paths->merged && paths->frames && paths->roles && paths->is_entry;
+    return paths->merged && paths->frames && paths->roles && paths->marks && paths->native_starts;
 }
 
 void interp_stack_deinit(struct account *account)
@@ -22,7 +23,8 @@ void interp_stack_deinit(struct account *account)
     scratch_free(paths->merged, sizeof *paths->merged * paths->capacity);
     scratch_free(paths->frames, sizeof *paths->frames * paths->capacity);
     scratch_free(paths->roles, sizeof *paths->roles * paths->capacity);
-    scratch_free(paths->is_entry, sizeof *paths->is_entry * paths->capacity);
+    scratch_free(paths->marks, sizeof *paths->marks * paths->capacity);
+    scratch_free(paths->native_starts, sizeof *paths->native_starts * paths->capacity);
     *paths = (struct interp_paths){0};
 }
 
@@ -33,6 +35,52 @@ static void name_gil(struct interp *interp, uint8_t *roles, arena_ref *path, siz
             continue;
         roles[i] = INTERP_NATIVE;
         path[i] = interp_gil_location(interp);
+    }
+}
+
+static uint8_t marks_of(const struct sig_interp_frame *frame)
+{
+    return (uint8_t)((frame->is_entry ? INTERP_ENTRY : 0) | (frame->is_native ? INTERP_UNCALLED : 0) |
+                     (frame->is_switch ? INTERP_SWITCH : 0));
+}
+
+/* Locates the frames. Returns how many there is room for. */
+static size_t locate_frames(struct account *account, const struct sig_interp_stack *interp)
+{
+    struct interp_paths *paths = &account->interp_paths;
+    size_t count = 0;
+    for (; count < interp->count && count < account->path_capacity; count++) {
+        const struct sig_interp_frame *frame = &interp->frames[count];
+        paths->native_starts[count] = 0;
+        paths->frames[count] = frame->code
+                                   ? interp_locate(account->interp, frame, &paths->native_starts[count])
+                                   : INTERP_NO_FRAME;
+        paths->marks[count] = marks_of(frame);
+    }
+    return count;
+}
+
+static uint64_t start_of(const struct account *account, arena_ref ref)
+{
+    return ref ? tree_location_at(account->locate.tree, ref)->function_start : 0;
+}
+
+/* Finds the native frames of native functions that the interpreter has called. */
+static void find_called(const struct account *account, const struct interp_stacks *stacks)
+{
+    const struct interp_paths *paths = &account->interp_paths;
+    size_t at = 0;
+    for (size_t i = 0; i < stacks->frame_count; i++) {
+        size_t found = at;
+        if (!paths->native_starts[i])
+            continue;
+        while (found < stacks->depth && start_of(account, stacks->path[found]) != paths->native_starts[i])
+            found++;
+        if (found == stacks->depth)
+            continue;
+        paths->roles[found] = INTERP_CALLED;
+        paths->marks[i] |= INTERP_OWN;
+        at = found + 1;
     }
 }
 
@@ -50,17 +98,12 @@ size_t interp_stack_path(struct account *account, const struct locate_stack *sta
                                    .roles = paths->roles,
                                    .is_truncated = stack->is_truncated,
                                    .frames = paths->frames,
-                                   .is_entry = paths->is_entry,
+                                   .marks = paths->marks,
                                    .is_cut = interp->end == SIG_INTERP_CUT};
     stacks.depth = locate_path(&account->locate, &native, account->path);
     name_gil(account->interp, paths->roles, account->path, stacks.depth);
-    for (; stacks.frame_count < interp->count && stacks.frame_count < account->path_capacity;
-         stacks.frame_count++) {
-        const struct sig_interp_frame *frame = &interp->frames[stacks.frame_count];
-        paths->frames[stacks.frame_count] =
-            frame->code ? interp_locate(account->interp, frame) : INTERP_NO_FRAME;
-        paths->is_entry[stacks.frame_count] = frame->is_entry;
-    }
+    stacks.frame_count = locate_frames(account, interp);
+    find_called(account, &stacks);
     size_t depth = interp_merge(&stacks, paths->merged, paths->capacity - LABELS_DEPTH_MAX, &is_mismatch);
     account->interp->counts.stacks++;
     account->interp->counts.misfits += is_mismatch;

@@ -76,7 +76,7 @@ static void emit_interp(const struct notes_writer *writer, const struct counters
 {
     if (counters->interp_stacks > 0)
         emit_note(writer,
-                  "python: %" PRIu64 " stacks with its functions; %" PRIu64 " do not fit, %" PRIu64
+                  "scripts: %" PRIu64 " stacks with their functions; %" PRIu64 " do not fit, %" PRIu64
                   " functions have no name",
                   counters->interp_stacks, counters->interp_misfits, counters->interp_nameless);
 }

@@ -1,8 +1,6 @@
 #include "interp.h"
 
 #include "base/arena.h"
-#include "python_names.h"
-#include "python_runtime.h"
 #include "sig/sys/sig_memory.h"
 
 #include <string.h>
@@ -52,21 +50,19 @@ void interp_forget(struct interp *interp)
 
 /* ---- where it is ---- */
 
-static void take_runtime(struct interp *interp, arena_ref module, const struct python_runtime *runtime)
+static void take_runtime(struct interp *interp, arena_ref module, enum interp_found found,
+                         const struct interp_runtime *runtime)
 {
-    if (!runtime->is_known) {
+    interp->is_unready |= found == INTERP_UNREADY;
+    if (found == INTERP_UNKNOWN) {
         interp->refused_version = runtime->version;
-        return;
+        interp->refused = runtime->language;
     }
+    if (found != INTERP_FOUND)
+        return;
     interp->module = module;
-    interp->runtime = runtime->address;
-    interp->runtime_bytes = runtime->bytes;
+    interp->runtime = *runtime;
     interp->gil_start = 0;
-    interp->layout = runtime->layout;
-    interp->eval_start = runtime->eval_start;
-    interp->cold_start = runtime->cold_start;
-    interp->machinery_count = runtime->machinery_count;
-    memcpy(interp->machinery, runtime->machinery, sizeof interp->machinery);
 }
 
 /* It may be loaded again, with the same record. */
@@ -85,12 +81,15 @@ void interp_modules_changed(struct interp *interp)
     if (interp->mode == INTERP_OFF)
         return;
     drop_unloaded(interp);
+    if (interp->is_unready)
+        interp->searched = 0;
+    interp->is_unready = false;
     arena_ref ref = interp->modules->list.newest;
     while (ref && ref != interp->searched && !interp->module) {
         const struct module *module = arena_at(arena, ref);
-        struct python_runtime runtime;
-        if (module->is_loaded && python_runtime_find(interp->modules, ref, &runtime))
-            take_runtime(interp, ref, &runtime);
+        struct interp_runtime runtime;
+        if (module->is_loaded)
+            take_runtime(interp, ref, interp_runtime_find(interp->modules, ref, &runtime), &runtime);
         ref = module->next;
     }
     interp->searched = interp->modules->list.newest;
@@ -102,12 +101,12 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
         return INTERP_GENERATED;
     if (!interp->module || module != interp->module || function_start == 0)
         return INTERP_NATIVE;
-    if (function_start == interp->eval_start || function_start == interp->cold_start)
+    if (function_start == interp->runtime.eval_start || function_start == interp->runtime.cold_start)
         return INTERP_EVAL;
     if (function_start == interp->gil_start)
         return INTERP_GIL;
-    for (uint32_t i = 0; i < interp->machinery_count; i++) {
-        if (interp->machinery[i] == function_start)
+    for (uint32_t i = 0; i < interp->runtime.machinery_count; i++) {
+        if (interp->runtime.machinery[i] == function_start)
             return INTERP_MACHINERY;
     }
     return INTERP_NATIVE;
@@ -118,7 +117,7 @@ void interp_note_wait(struct interp *interp, const uint64_t arguments[6], const 
 {
     enum { FUTEX_TIMEOUT = 3 };
     if (!interp->module || interp->gil_start || !arguments[FUTEX_TIMEOUT] ||
-        arguments[0] - interp->runtime >= interp->runtime_bytes)
+        arguments[0] - interp->runtime.address >= interp->runtime.bytes)
         return;
     const struct module *module = arena_at(interp->modules->list.arena, interp->module);
     for (size_t i = 0; i < depth && !interp->gil_start; i++) {
@@ -149,18 +148,18 @@ bool interp_is_unsure(const struct interp *interp, const struct interp_thread *t
 
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid)
 {
-    const struct sig_python_thread whose = {.native_id = (uint64_t)tid, .thread_id = thread->c_id};
+    const struct sig_interp_thread whose = {.native_id = (uint64_t)tid, .thread_id = thread->c_id};
     if (!interp->module || thread->state)
         return;
     if (is_due(thread))
-        thread->state = python_runtime_find_state(&interp->layout, interp->runtime, &kernel_memory, &whose);
+        thread->state = interp->runtime.language->find_state(&interp->runtime, &kernel_memory, &whose);
     thread->misses = thread->state ? 0 : thread->misses + 1;
 }
 
 void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
                  struct sig_interp_stack *stack)
 {
-    const struct sig_python_thread whose = {
+    const struct sig_interp_thread whose = {
         .state = thread->state, .native_id = (uint64_t)tid, .thread_id = thread->c_id};
     stack->count = 0;
     stack->end = SIG_INTERP_NONE;
@@ -169,8 +168,8 @@ void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
     if (!interp->walk || !thread->state)
         return;
     page_reader_begin(&interp->walk->reader);
-    if (!sig_python_walk(&interp->layout.frames, &whose, &interp->walk->reader.memory, &interp->walk->scratch,
-                         stack))
+    if (!sig_walk_frames(&interp->runtime.frames, &whose, &interp->walk->reader.memory,
+                         &interp->walk->scratch, stack))
         thread->state = 0;
 }
 
@@ -189,17 +188,22 @@ static struct interp_cache_slot *slot_of(struct interp *interp, const struct sig
 }
 
 /* Without a name it is counted, and may have one the next time. */
-static arena_ref name_frame(struct interp *interp, const struct sig_interp_frame *frame, bool *ret_is_known)
+static arena_ref name_frame(struct interp *interp, const struct sig_interp_frame *frame,
+                            uint64_t *ret_native_start, bool *ret_is_known)
 {
+    const struct interp_language *language = interp->runtime.language;
     struct interp_names names;
-    struct tree_script script = {.function = "[python: unknown]", .file = ""};
-    *ret_is_known = python_names_read(&interp->layout, &kernel_memory, frame, &names);
+    struct tree_script script = {.function = language->unknown, .file = ""};
+    names.native_start = 0;
+    *ret_is_known = language->read_names(&interp->runtime, &kernel_memory, frame, &names);
     if (*ret_is_known)
         script = (struct tree_script){names.function, names.file, names.first_line, names.line};
+    *ret_native_start = *ret_is_known ? names.native_start : 0;
     return tree_script(interp->tree, &script);
 }
 
-arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame)
+arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame,
+                        uint64_t *ret_native_start)
 {
     bool is_known;
     if (!interp->cache)
@@ -207,12 +211,14 @@ arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *fr
     if (interp->cached >= CACHED_MAX)
         empty_cache(interp);
     struct interp_cache_slot *slot = interp->cache ? slot_of(interp, frame) : NULL;
-    if (slot && slot->location)
+    if (slot && slot->location) {
+        *ret_native_start = slot->native_start;
         return slot->location;
-    arena_ref location = name_frame(interp, frame, &is_known);
+    }
+    arena_ref location = name_frame(interp, frame, ret_native_start, &is_known);
     interp->counts.nameless += !is_known;
     if (slot && location && is_known) {
-        *slot = (struct interp_cache_slot){frame->code, frame->check, frame->at, location};
+        *slot = (struct interp_cache_slot){frame->code, frame->check, *ret_native_start, frame->at, location};
         interp->cached++;
     }
     return location;

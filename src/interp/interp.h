@@ -1,6 +1,6 @@
 /*
  * The interpreter that runs in this process: where it is, which native functions are its own, and what its
- * frames are called. There is one at most. Today it is CPython (python_*.h).
+ * frames are called. There is one at most: CPython or PHP (interp_runtime.h).
  *
  * It is looked for when a library was loaded, in the program itself and in libraries of a telling name. What
  * it needs of the program is memory only, read through the kernel. So it can be there, half set up, or gone
@@ -11,10 +11,10 @@
 #ifndef WALLPROF_INTERP_H
 #define WALLPROF_INTERP_H
 
+#include "interp_runtime.h"
 #include "modules/modules.h"
 #include "page_reader.h"
 #include "profile/tree.h"
-#include "python_layout.h"
 #include "sig/interp/sig_interp.h"
 
 #include <stdbool.h>
@@ -34,14 +34,11 @@ enum interp_role {
     INTERP_EVAL,      /* the function that runs frames */
     INTERP_MACHINERY, /* one that only leads to it */
     INTERP_GIL,       /* the function that waits for the interpreter's lock */
-    INTERP_GENERATED  /* code in no module: a trampoline, if it calls the first one (python -X perf) */
+    INTERP_GENERATED, /* code in no module: a trampoline, if it calls the first one (python -X perf) */
+    INTERP_CALLED     /* the next frame that is a native function (interp_merge.h) */
 };
 
-enum {
-    PYTHON_VERSION_OLD = 1
-}; /* of a CPython that does not say its version: before 3.8, or with another name */
-
-enum { INTERP_MACHINERY_MAX = 24, INTERP_CACHE_SLOTS = 8192 };
+enum { INTERP_CACHE_SLOTS = 8192 };
 
 /* What a walk from outside needs. */
 struct interp_walk {
@@ -51,19 +48,18 @@ struct interp_walk {
 
 struct interp {
     enum interp_mode mode;
-    struct tree *tree;               /* not owned */
-    const struct modules *modules;   /* not owned */
-    arena_ref searched;              /* the newest module when it was looked for last; 0: never */
-    arena_ref module;                /* of the interpreter; 0: none is known */
-    uint64_t runtime, runtime_bytes; /* _PyRuntime */
-    struct python_layout layout;
-    uint64_t eval_start, cold_start; /* of the two parts of the function that runs frames; 0 if unknown */
-    uint64_t gil_start; /* of the function that waits for the interpreter's lock; 0: not seen yet */
-    uint64_t machinery[INTERP_MACHINERY_MAX];
-    uint32_t machinery_count;
-    uint32_t refused_version; /* Py_Version of an interpreter that is left alone, or PYTHON_VERSION_OLD */
+    struct tree *tree;             /* not owned */
+    const struct modules *modules; /* not owned */
+    arena_ref searched;            /* the newest module when it was looked for last; 0: never */
+    bool is_unready;               /* one does not say its version yet: it is looked at at each tick */
+    arena_ref module;              /* of the interpreter; 0: none is known */
+    struct interp_runtime runtime; /* of that */
+    uint64_t gil_start;       /* of the function that waits for the interpreter's lock; 0: not seen yet */
+    uint32_t refused_version; /* of an interpreter that is left alone, and its language; 0: there was none */
+    const struct interp_language *refused;
     struct interp_cache_slot {
         uint64_t code, check;
+        uint64_t native_start;
         int32_t at;
         arena_ref location;
     } * cache; /* owned: INTERP_CACHE_SLOTS, open addressing; NULL before the first frame */
@@ -79,7 +75,7 @@ struct interp {
 /* What is known of one thread; part of its record. Zeroed memory: nothing. */
 struct interp_thread {
     uint64_t c_id;   /* the C library's id of it, written by the thread itself at its start; 0: not known */
-    uint64_t state;  /* its PyThreadState, 0 if not known */
+    uint64_t state;  /* the address of what the interpreter has of it, 0 if not known */
     uint32_t misses; /* how often none was found */
 };
 
@@ -87,7 +83,7 @@ void interp_init(struct interp *interp, enum interp_mode mode, struct tree *tree
                  const struct modules *modules);
 void interp_deinit(struct interp *interp);
 
-/* The modules have changed: looks for the interpreter, or whether it is still there. */
+/* The modules have changed, or it is unready: looks for the interpreter, or whether it is still there. */
 void interp_modules_changed(struct interp *interp);
 
 static inline bool interp_is_there(const struct interp *interp)
@@ -126,7 +122,9 @@ void interp_note_wait(struct interp *interp, const uint64_t arguments[6], const 
 /* The location that stands for that function, take_gil; 0 without memory. */
 arena_ref interp_gil_location(struct interp *interp);
 
-/* The location of a frame with a code object; 0 without memory. */
-arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame);
+/* The location of a frame with a code object; 0 without memory. *ret_native_start: where the native function
+ * begins that the frame stands for; 0 if it is none, or not known. */
+arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame,
+                        uint64_t *ret_native_start);
 
 #endif

@@ -22,22 +22,32 @@ static size_t count_calls(const struct interp_stacks *stacks)
     return count;
 }
 
-/* Frames that no entry follows are a segment too: the rest of them could not be read. */
+/* Frames that no entry follows are a segment too: the rest of them could not be read. Segments whose calls
+ * are on another stack do not count. */
 static size_t count_segments(const struct interp_stacks *stacks)
 {
     size_t count = 0;
-    for (size_t i = 0; i < stacks->frame_count; i++)
-        count += stacks->is_entry[i] || i + 1 == stacks->frame_count;
-    return count;
+    bool is_open = false;
+    for (size_t i = 0; i < stacks->frame_count; i++) {
+        is_open |= !(stacks->marks[i] & INTERP_UNCALLED);
+        if (!is_open || !(stacks->marks[i] & (INTERP_ENTRY | INTERP_SWITCH)))
+            continue;
+        count++;
+        is_open = false;
+        if (stacks->marks[i] & INTERP_SWITCH)
+            break;
+    }
+    return count + is_open;
 }
 
-/* call: the location of the native call; 0 for none. */
-static void put_segment(struct merging *merging, arena_ref call)
+/* Up to the next frame with one of the marks, and with that. call: the location of the native call; 0 for
+ * none. */
+static void put_frames(struct merging *merging, unsigned marks, arena_ref call)
 {
     const struct interp_stacks *stacks = merging->stacks;
     bool is_last = false;
     while (merging->next < stacks->frame_count && !is_last) {
-        is_last = stacks->is_entry[merging->next];
+        is_last = (stacks->marks[merging->next] & marks) != 0;
         const arena_ref frame = stacks->frames[merging->next++];
         if (frame != INTERP_NO_FRAME || call)
             put(merging, frame != INTERP_NO_FRAME ? frame : call);
@@ -56,9 +66,11 @@ static void put_native(struct merging *merging, size_t i)
 {
     const struct interp_stacks *stacks = merging->stacks;
     const bool is_call = stacks->roles[i] == INTERP_EVAL;
+    if (stacks->roles[i] == INTERP_CALLED)
+        put_frames(merging, INTERP_OWN, 0);
     const bool has_segment = is_call && merging->spare == 0 && merging->next < stacks->frame_count;
     if (has_segment)
-        put_segment(merging, stacks->mode == INTERP_MERGED ? stacks->path[i] : 0);
+        put_frames(merging, INTERP_ENTRY, stacks->mode == INTERP_MERGED ? stacks->path[i] : 0);
     if (stacks->mode == INTERP_ALL || is_shown(stacks, i) || (is_call && !has_segment))
         put(merging, stacks->path[i]);
     merging->spare -= is_call && merging->spare > 0;
@@ -75,7 +87,7 @@ size_t interp_merge(const struct interp_stacks *stacks, arena_ref *ret, size_t c
     for (size_t i = 0; i < native_depth; i++)
         put_native(&merging, i);
     while (merging.next < stacks->frame_count)
-        put_segment(&merging, 0);
+        put_frames(&merging, INTERP_ENTRY, 0);
     if (stacks->is_truncated)
         put(&merging, stacks->path[native_depth]);
     return merging.count;

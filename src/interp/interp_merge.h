@@ -7,6 +7,10 @@
  *
  * What only leads to such a call is left out of merged stacks: functions of the interpreter, and trampolines.
  *
+ * Frames of native functions that the interpreter calls have native frames of their own, and stand in their
+ * place: the n-th location of the role INTERP_CALLED is of the n-th such frame. Those whose native frame was
+ * not found stand with the call of the frame outside of them.
+ *
  * A call that has just begun, or is about to return, has no frame, or even no segment: then it is the
  * innermost one. It stays as it is. Where the native stack was cut, the innermost calls and segments belong
  * together, and the segments that are left over come after them. Otherwise numbers that differ are a
@@ -22,6 +26,13 @@
 /* Stands for a native call that has no frame any more. No location has it. */
 #define INTERP_NO_FRAME UINT32_MAX
 
+enum interp_mark {
+    INTERP_ENTRY = 1,    /* the outermost frame of a segment */
+    INTERP_OWN = 2,      /* its native frame has the role INTERP_CALLED */
+    INTERP_UNCALLED = 4, /* of a native function: no call runs it */
+    INTERP_SWITCH = 8    /* frames further out have their native frames on another stack */
+};
+
 struct interp_stacks {
     enum interp_mode mode;   /* merged or all */
     const arena_ref *path;   /* native locations, innermost first */
@@ -29,7 +40,7 @@ struct interp_stacks {
     size_t depth;            /* of both */
     bool is_truncated;       /* the last location is [truncated] */
     const arena_ref *frames; /* the interpreter's locations, innermost first */
-    const bool *is_entry;    /* by frame */
+    const uint8_t *marks;    /* by frame: enum interp_mark */
     size_t frame_count;
     bool is_cut; /* more frames would follow, but could not be read */
 };

@@ -28,8 +28,8 @@ void interp_replies_request(struct interp_replies *replies, struct sig_slots *sl
     if (!thread->state)
         return;
     struct sig_slot_interp *part = &replies->slots[index];
-    part->layout = replies->interp->layout.frames;
-    part->thread = (struct sig_python_thread){
+    part->layout = replies->interp->runtime.frames;
+    part->thread = (struct sig_interp_thread){
         .state = thread->state, .native_id = (uint64_t)tid, .thread_id = thread->c_id};
     part->stack = (struct sig_interp_stack){.frames = replies->frames + (size_t)index * replies->depth,
                                             .capacity = replies->depth};

@@ -153,6 +153,7 @@ bool python_names_read(const struct python_layout *layout, const struct sig_inte
         return false;
     if (!read_text(&reader, pointer_at(header, layout->frames.code.filename), ret->file, sizeof ret->file))
         ret->file[0] = '\0';
+    ret->native_start = 0;
     ret->first_line = first_line_of(&reader, header);
     ret->line = line_of(&reader, header, frame->at);
     return read_header(&reader, frame, header);

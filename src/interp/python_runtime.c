@@ -1,7 +1,7 @@
 #include "python_runtime.h"
 
-#include "cold_part.h"
-#include "elf/elf_dynamic.h"
+#include "interp_runtime.h"
+#include "python_names.h"
 #include "sig/sys/sig_memory.h"
 
 #include <stdio.h>
@@ -32,27 +32,10 @@ static const char *const machinery_names[] = {
     "_PyObject_FastCallDictTstate",
     "_PyObject_MakeTpCall",
     "_PyObject_Vectorcall",
+    NULL,
 };
 
 /* ---- the module ---- */
-
-static const char *path_of(const struct modules *modules, const struct module *module)
-{
-    return module->path ? arena_at(modules->list.arena, module->path) : "";
-}
-
-static bool is_candidate(const struct modules *modules, const struct module *module)
-{
-    const char *path = path_of(modules, module);
-    const char *slash = strrchr(path, '/');
-    return module->is_main || strstr(slash ? slash + 1 : path, "python");
-}
-
-static uint64_t address_of(const struct elf_dynamic *object, const char *name)
-{
-    struct elf_symbol symbol;
-    return elf_dynamic_find(object, name, &symbol) ? symbol.address : 0;
-}
 
 /* Before 3.11 only the file's name says it: python3.10, libpython3.9.so.1.0. */
 static uint32_t version_by_name(const char *path)
@@ -62,58 +45,39 @@ static uint32_t version_by_name(const char *path)
     unsigned minor = 0;
     if (name)
         sscanf(name + sizeof mark - 1, "%3u", &minor);
-    return minor > 0 && minor < 11 ? 3U << 24 | minor << PYTHON_VERSION_MINOR_SHIFT : PYTHON_VERSION_OLD;
+    return minor > 0 && minor < 11 ? 3U << 24 | minor << PYTHON_VERSION_MINOR_SHIFT : INTERP_VERSION_OLD;
 }
 
-static uint32_t read_version(const struct elf_dynamic *object, const char *path)
+static uint32_t read_version(const struct interp_module *module)
 {
-    const uint64_t address = address_of(object, "Py_Version");
+    const uint64_t address = interp_module_address(module, "Py_Version");
     uint32_t version;
-    return address && sig_memory_copy(&version, address, sizeof version) ? version : version_by_name(path);
+    return address && sig_memory_copy(&version, address, sizeof version) ? version
+                                                                         : version_by_name(module->path);
 }
 
-static bool read_layout(const struct elf_dynamic *object, struct python_runtime *runtime)
+static bool read_layout(const struct interp_module *module, struct interp_runtime *runtime)
 {
-    const uint64_t code_type = address_of(object, "PyCode_Type");
+    const uint64_t code_type = interp_module_address(module, "PyCode_Type");
     uint64_t table[PYTHON_OFFSETS_WORDS];
-    if (python_layout_of(runtime->version, code_type, &runtime->layout))
+    if (python_layout_of(runtime->version, code_type, &runtime->python))
         return true;
     return sig_memory_copy(table, runtime->address, sizeof table) &&
-           python_layout_read(runtime->version, code_type, table, &runtime->layout);
+           python_layout_read(runtime->version, code_type, table, &runtime->python);
 }
 
-static void find_functions(const struct modules *modules, arena_ref module, const struct elf_dynamic *object,
-                           const struct elf_symbol *eval, struct python_runtime *runtime)
+static enum interp_found find_python(const struct interp_module *module, struct interp_runtime *ret)
 {
-    runtime->eval_start = eval->address;
-    runtime->cold_start = cold_part_of(modules, module, eval->address, eval->address + eval->bytes);
-    for (size_t i = 0; i < sizeof machinery_names / sizeof *machinery_names; i++) {
-        const uint64_t address = address_of(object, machinery_names[i]);
-        if (address)
-            runtime->machinery[runtime->machinery_count++] = address;
-    }
-}
-
-bool python_runtime_find(const struct modules *modules, arena_ref ref, struct python_runtime *ret)
-{
-    const struct module *module = arena_at(modules->list.arena, ref);
-    struct elf_dynamic object;
-    struct elf_symbol record, eval;
-    *ret = (struct python_runtime){.version = 0};
-    if (!is_candidate(modules, module) ||
-        !elf_dynamic_open(&object, module->load_bias, module->loaded_low, module->loaded_high))
-        return false;
-    if (!elf_dynamic_find(&object, "_PyRuntime", &record) ||
-        !elf_dynamic_find(&object, "_PyEval_EvalFrameDefault", &eval) || eval.address < module->start_pc ||
-        eval.address >= module->end_pc) /* an object may have several */
-        return false;
+    struct elf_symbol record;
+    if (!elf_dynamic_find(&module->object, "_PyRuntime", &record))
+        return INTERP_ABSENT;
     ret->address = record.address;
     ret->bytes = record.bytes;
-    ret->version = read_version(&object, path_of(modules, module));
-    ret->is_known = read_layout(&object, ret);
-    if (ret->is_known)
-        find_functions(modules, ref, &object, &eval, ret);
-    return true;
+    ret->version = read_version(module);
+    if (!read_layout(module, ret))
+        return INTERP_UNKNOWN;
+    ret->frames = (struct sig_interp_layout){.language = SIG_INTERP_PYTHON, .of.python = ret->python.frames};
+    return INTERP_FOUND;
 }
 
 /* ---- threads ---- */
@@ -127,7 +91,7 @@ static uint64_t pointer_at(const struct sig_interp_memory *memory, uint64_t addr
 struct search {
     const struct python_layout *layout;
     const struct sig_interp_memory *memory;
-    const struct sig_python_thread *whose;
+    const struct sig_interp_thread *whose;
     uint32_t left;    /* states that may still be read */
     uint64_t by_c_id; /* the first state with the C library's id; 0 for none */
 };
@@ -152,7 +116,7 @@ static uint64_t find_in_list(struct search *search, uint64_t state)
 
 uint64_t python_runtime_find_state(const struct python_layout *layout, uint64_t runtime,
                                    const struct sig_interp_memory *memory,
-                                   const struct sig_python_thread *whose)
+                                   const struct sig_interp_thread *whose)
 {
     struct search search = {layout, memory, whose, STATES_MAX, 0};
     uint64_t interpreter = pointer_at(memory, runtime + layout->interpreters_head), found = 0;
@@ -162,3 +126,28 @@ uint64_t python_runtime_find_state(const struct python_layout *layout, uint64_t 
     }
     return found ? found : search.by_c_id;
 }
+
+/* ---- the language ---- */
+
+static uint64_t find_state(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                           const struct sig_interp_thread *whose)
+{
+    return python_runtime_find_state(&runtime->python, runtime->address, memory, whose);
+}
+
+static bool read_names(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                       const struct sig_interp_frame *frame, struct interp_names *ret)
+{
+    return python_names_read(&runtime->python, memory, frame, ret);
+}
+
+const struct interp_language python_language = {
+    .name = "Python",
+    .in_library = "python",
+    .unknown = "[python: unknown]",
+    .eval = "_PyEval_EvalFrameDefault",
+    .machinery = machinery_names,
+    .find = find_python,
+    .find_state = find_state,
+    .read_names = read_names,
+};

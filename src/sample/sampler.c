@@ -187,9 +187,10 @@ void sampler_refresh_modules(struct sampler *sampler)
     bool is_changed = modules_refresh(&sampler->modules);
     sampler->modules_changed |= is_changed;
     sampler->unloads_ended = ended;
+    if (is_changed || sampler->interp.is_unready)
+        sampler_find_interp(sampler);
     if (!is_changed)
         return;
-    sampler_find_interp(sampler);
     waits_modules_changed(&sampler->waits);
     uint64_t now_ns = clock_monotonic_ns();
     sampler->modules_quiet_ns = now_ns + modules_settle_ns;

@@ -55,13 +55,14 @@ static void report_interp(struct session *session)
     if (version == 0 || session->reported.is_interp_refused)
         return;
     session->reported.is_interp_refused = true;
-    if (version == PYTHON_VERSION_OLD)
+    const char *language = session->sampler.interp.refused->name;
+    if (version == INTERP_VERSION_OLD)
         log_add(&session->log, LOG_INFO,
-                "this Python does not say its version: the interpreter's own functions are shown");
+                "this %s does not say its version: the interpreter's own functions are shown", language);
     else
         log_add(&session->log, LOG_INFO,
-                "Python %u.%u of this kind is not known here: the interpreter's own functions are shown",
-                version >> 24, version >> 16 & 0xff);
+                "%s %u.%u of this kind is not known here: the interpreter's own functions are shown",
+                language, version >> 24, version >> 16 & 0xff);
 }
 
 void session_report(struct session *session)

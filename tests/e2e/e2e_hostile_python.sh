@@ -11,6 +11,6 @@ for observe in auto signal; do
     profile_run "$TMP/$observe.pb.gz" "$TARGETS/target_hostile_python" "$seconds" || fail "$observe: the program failed with $?"
     check_profile "$TMP/$observe.pb.gz"
     check_roots "$TMP/$observe.pb.gz"
-    read_pprof comments "$TMP/$observe.pb.gz" | grep '^python: [1-9]' || complain "$observe: the interpreter was not found"
+    read_pprof comments "$TMP/$observe.pb.gz" | grep '^scripts: [1-9]' || complain "$observe: the interpreter was not found"
 done
 exit $bad

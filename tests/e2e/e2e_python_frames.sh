@@ -76,10 +76,10 @@ def doomed():
 doomed()' >"$TMP/killed.out" 2>&1
 has_function "$TMP/killed.pb.gz" doomed || complain "killed: $(cat "$TMP/killed.out")"
 
-WALLPROF_PYTHON=off profile_run "$TMP/off.pb.gz" "$python" -c 'sum(i * i for i in range(10 ** 7))' || fail "the program failed"
+WALLPROF_SCRIPTS=off profile_run "$TMP/off.pb.gz" "$python" -c 'sum(i * i for i in range(10 ** 7))' || fail "the program failed"
 has_function "$TMP/off.pb.gz" '<genexpr>' && complain "off: there are functions of Python"
 assert_function "$TMP/off.pb.gz" _PyEval_EvalFrameDefault
-WALLPROF_PYTHON=all profile_run "$TMP/all.pb.gz" "$python" -c 'sum(i * i for i in range(10 ** 7))' || fail "the program failed"
+WALLPROF_SCRIPTS=all profile_run "$TMP/all.pb.gz" "$python" -c 'sum(i * i for i in range(10 ** 7))' || fail "the program failed"
 assert_function "$TMP/all.pb.gz" '<genexpr>'
 assert_function "$TMP/all.pb.gz" _PyEval_EvalFrameDefault
 exit $bad

@@ -83,13 +83,14 @@ static void check_merge(struct fuzz_input *input, const struct sig_interp_stack 
 {
     arena_ref path[CAPACITY], frames[CAPACITY], merged[2 * CAPACITY];
     uint8_t roles[CAPACITY];
-    bool is_entry[CAPACITY], is_misfit;
+    uint8_t marks[CAPACITY];
+    bool is_misfit;
     struct interp_stacks stacks = {.mode = take_u8(input) % 2 ? INTERP_MERGED : INTERP_ALL,
                                    .path = path,
                                    .roles = roles,
                                    .depth = take_u8(input) % CAPACITY,
                                    .frames = frames,
-                                   .is_entry = is_entry,
+                                   .marks = marks,
                                    .frame_count = stack->count,
                                    .is_cut = stack->end == SIG_INTERP_CUT};
     size_t folded = 0;
@@ -101,7 +102,7 @@ static void check_merge(struct fuzz_input *input, const struct sig_interp_stack 
     stacks.is_truncated = stacks.depth > 0 && take_u8(input) % 2;
     for (size_t i = 0; i < stacks.frame_count; i++) {
         frames[i] = 1000 + (arena_ref)i; /* those without code too */
-        is_entry[i] = stack->frames[i].is_entry;
+        marks[i] = stack->frames[i].is_entry ? INTERP_ENTRY : 0;
     }
     const size_t count = interp_merge(&stacks, merged, 2 * CAPACITY, &is_misfit);
     FUZZ_ASSERT(count <= stacks.depth + stacks.frame_count);

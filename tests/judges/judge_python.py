@@ -88,7 +88,7 @@ def main():
     waiting = judge_waiting(stacks_by_tid(profile, pprof_read.WALL), said["waiting"])
     running = judge_running(stacks_by_tid(profile, pprof_read.SAMPLES), said["running"])
     for comment in profile.comments():
-        if "ython" in comment:
+        if comment.startswith("scripts: "):
             print(os.path.basename(sys.argv[1]) + ":", comment)
     is_right = waiting >= float(options.get("min-waiting", 1)) and running >= float(options.get("min-running", 0.995))
     return 0 if is_right else 1

@@ -1,5 +1,7 @@
 #include "lib/fake_python.h"
 
+#include "sig/interp/sig_interp_read.h"
+
 #include <string.h>
 
 enum { WORD_BYTES = 8, CODE_TYPE = 0x5000 };
@@ -137,8 +139,10 @@ bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack
 {
     static struct sig_interp_frame frames[FAKE_PYTHON_FRAMES];
     static struct sig_interp_scratch scratch;
-    const struct sig_python_thread thread = {
+    const struct sig_interp_thread thread = {
         .state = python->state, .native_id = FAKE_PYTHON_TID, .thread_id = FAKE_PYTHON_THREAD_ID};
     *stack = (struct sig_interp_stack){.frames = frames, .capacity = capacity};
-    return sig_python_walk(&python->layout.frames, &thread, &python->memory, &scratch, stack);
+    const struct sig_interp_walk walk = {&thread, &python->memory, &scratch, stack};
+    sig_interp_begin(&walk);
+    return sig_python_walk(&python->layout.frames, &walk);
 }

@@ -16,14 +16,14 @@ static const char *merge_as(const char *native, const char *frames, enum interp_
     static char text[CAPACITY + 1];
     arena_ref path[CAPACITY], locations[CAPACITY], merged[CAPACITY];
     uint8_t roles[CAPACITY];
-    bool is_entry[CAPACITY];
+    uint8_t marks[CAPACITY];
     struct interp_stacks stacks = {.mode = mode,
                                    .path = path,
                                    .roles = roles,
                                    .depth = strlen(native),
                                    .is_truncated = is_truncated,
                                    .frames = locations,
-                                   .is_entry = is_entry,
+                                   .marks = marks,
                                    .frame_count = strlen(frames),
                                    .is_cut = is_cut};
     for (size_t i = 0; i < stacks.depth; i++) {
@@ -34,7 +34,7 @@ static const char *merge_as(const char *native, const char *frames, enum interp_
                                       : INTERP_NATIVE;
     }
     for (size_t i = 0; i < stacks.frame_count; i++) {
-        is_entry[i] = frames[i] < 'a';
+        marks[i] = frames[i] < 'a' ? INTERP_ENTRY : 0;
         locations[i] = frames[i] == '-' ? INTERP_NO_FRAME : (arena_ref)frames[i] | 0x20;
     }
     size_t count = interp_merge(&stacks, merged, CAPACITY, ret_is_mismatch);
@@ -123,13 +123,13 @@ static void the_result_is_bounded(void **state)
     bool is_mismatch;
     arena_ref path[] = {1, 2}, frames[] = {3, 4}, merged[3] = {0, 0, 77};
     const uint8_t roles[] = {INTERP_NATIVE, INTERP_EVAL};
-    const bool is_entry[] = {false, true};
+    const uint8_t marks[] = {0, INTERP_ENTRY};
     const struct interp_stacks stacks = {.mode = INTERP_MERGED,
                                          .path = path,
                                          .roles = roles,
                                          .depth = 2,
                                          .frames = frames,
-                                         .is_entry = is_entry,
+                                         .marks = marks,
                                          .frame_count = 2};
     assert_int_equal(interp_merge(&stacks, merged, 2, &is_mismatch), 2);
     assert_int_equal(merged[2], 77);

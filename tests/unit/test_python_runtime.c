@@ -44,7 +44,7 @@ static int setup(void **state)
 
 static uint64_t find(uint64_t native_id, uint64_t c_id)
 {
-    const struct sig_python_thread whose = {.native_id = native_id, .thread_id = c_id};
+    const struct sig_interp_thread whose = {.native_id = native_id, .thread_id = c_id};
     return python_runtime_find_state(&python.layout, runtime, &python.memory, &whose);
 }
 

@@ -21,6 +21,8 @@ struct sig_interp_frame {
     uint64_t check; /* a hash of what the code object said of itself */
     int32_t at;     /* the instruction's distance from the first one, in bytes; below 0: none has begun */
     bool is_entry;  /* the outermost of those that one native frame of the interpreter runs */
+    bool is_native; /* a native function that the interpreter calls: it has a native frame of its own */
+    bool is_switch; /* frames further out have their native frames on another stack */
 };
 
 enum sig_interp_end {
@@ -51,6 +53,15 @@ enum {
     SIG_INTERP_KNOWN_CODES = 16 /* a power of two */
 };
 
+/* Whose frames are wanted. */
+struct sig_interp_thread {
+    uint64_t state;                 /* the address of what the interpreter has of the thread */
+    uint64_t native_id;             /* the kernel's thread id */
+    uint64_t stack_low, stack_high; /* the part of its own stack that it uses; 0 and 0 if not known */
+    uint64_t thread_id;             /* the C library's, which survives a fork; 0 if not known */
+    uint64_t instruction;           /* what may be the innermost frame's: a register; 0 if not known */
+};
+
 /* What a walk needs, and is too large for a handler's stack. The caller's memory, for one walk at a time. */
 struct sig_interp_scratch {
     uint64_t state[SIG_INTERP_STATE_WORDS]; /* a copy of the thread's state, and of code objects */
@@ -59,6 +70,14 @@ struct sig_interp_scratch {
         uint64_t code, check;
     } known[SIG_INTERP_KNOWN_CODES]; /* by address: recursion meets the same code again */
     uint32_t reads_left;
+};
+
+/* One walk: what all languages have. */
+struct sig_interp_walk {
+    const struct sig_interp_thread *thread;
+    const struct sig_interp_memory *memory;
+    struct sig_interp_scratch *scratch;
+    struct sig_interp_stack *stack;
 };
 
 #endif

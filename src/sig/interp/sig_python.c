@@ -4,22 +4,19 @@
  */
 #include "sig_python.h"
 
+#include "sig_interp_read.h"
+
 enum {
-    WORD_BYTES = 8,
-    PAGE_BYTES = 4096,
-    READS_MAX = 4096,
+    WORD_BYTES = SIG_INTERP_WORD_BYTES,
     INSTRUCTIONS_MAX = 1 << 28, /* bytes of one code object */
 };
 
 static const uint64_t tag_bits = 3; /* of a pointer to what a frame executes, since 3.14 */
 
 struct walk {
+    const struct sig_interp_walk *common;
     const struct sig_python_layout *layout;
-    const struct sig_interp_memory *memory;
-    struct sig_interp_scratch *scratch;
-    struct sig_interp_stack *stack;
     uint64_t chunk_low, chunk_high; /* of the thread's frames, as far as it is used */
-    uint64_t stack_low, stack_high; /* of the thread's own stack, likewise */
 };
 
 static bool is_inside(uint64_t low, uint64_t high, uint64_t address, uint64_t bytes)
@@ -31,64 +28,47 @@ static bool is_inside(uint64_t low, uint64_t high, uint64_t address, uint64_t by
  * 3.8 their innermost frame. Nor are frames of generators: a pointer to one may be old. */
 static bool is_held(const struct walk *walk, uint64_t address, uint64_t bytes)
 {
-    return (walk->layout->frame.is_object && walk->stack->count > 0) ||
-           is_inside(walk->stack_low, walk->stack_high, address, bytes);
+    const struct sig_interp_thread *thread = walk->common->thread;
+    return (walk->layout->frame.is_object && walk->common->stack->count > 0) ||
+           is_inside(thread->stack_low, thread->stack_high, address, bytes);
 }
 
 /* Whether the frame holds its code. The innermost one may just be giving it back, or be made of old words. */
 static bool holds_code(const struct walk *walk, uint64_t frame, uint64_t bytes)
 {
-    return walk->stack->count > 0 &&
+    return walk->common->stack->count > 0 &&
            (is_held(walk, frame, bytes) || is_inside(walk->chunk_low, walk->chunk_high, frame, bytes));
 }
 
-static bool read_memory(const struct walk *walk, void *to, uint64_t from, size_t bytes, bool is_held_there)
-{
-    if (walk->scratch->reads_left == 0 || from % WORD_BYTES != 0 || from < PAGE_BYTES || from + bytes < from)
-        return false;
-    walk->scratch->reads_left--;
-    return walk->memory->read(walk->memory, to, from, bytes, is_held_there);
-}
-
 /* ---- code objects ---- */
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    return (hash ^ word) * 0x9e3779b97f4a7c15U ^ hash >> 29;
-}
-
-static uint64_t half_word(const uint64_t *record, uint16_t offset)
-{
-    return record[offset / WORD_BYTES] >> (offset % WORD_BYTES * 8) & UINT32_MAX;
-}
 
 /* Its size, constants, names and exception table stand between the type and the flags. Counters that change
  * as the code runs are left out. */
 uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uint64_t *header)
 {
-    uint64_t hash = half_word(header, layout->code.first_line);
+    uint64_t hash = sig_interp_half(header, layout->code.first_line);
     if (header[1] != layout->code_type)
         return 0;
-    hash = mix(hash, half_word(header, layout->code.flags));
+    hash = sig_interp_mix(hash, sig_interp_half(header, layout->code.flags));
     if (layout->code.version)
-        hash = mix(hash, half_word(header, layout->code.version));
+        hash = sig_interp_mix(hash, sig_interp_half(header, layout->code.version));
     for (uint32_t i = 2; i < layout->code.flags / WORD_BYTES; i++)
-        hash = mix(hash, header[i]);
-    hash = mix(hash, header[layout->code.filename / WORD_BYTES]);
-    hash = mix(hash, header[layout->code.name / WORD_BYTES]);
-    hash = mix(hash, header[layout->code.qualname / WORD_BYTES]);
-    hash = mix(hash, header[layout->code.line_table / WORD_BYTES]);
+        hash = sig_interp_mix(hash, header[i]);
+    hash = sig_interp_mix(hash, sig_interp_word(header, layout->code.filename));
+    hash = sig_interp_mix(hash, sig_interp_word(header, layout->code.name));
+    hash = sig_interp_mix(hash, sig_interp_word(header, layout->code.qualname));
+    hash = sig_interp_mix(hash, sig_interp_word(header, layout->code.line_table));
     return hash | 1;
 }
 
 /* 0 if there is no code object. */
 static uint64_t check_of_code(const struct walk *walk, uint64_t code, bool is_held_there)
 {
-    struct sig_interp_scratch *scratch = walk->scratch;
-    const size_t at = (code / WORD_BYTES / 2) % SIG_INTERP_KNOWN_CODES;
+    struct sig_interp_scratch *scratch = walk->common->scratch;
+    const size_t at = sig_interp_known_at(code);
     if (scratch->known[at].code == code)
         return scratch->known[at].check;
-    if (!read_memory(walk, scratch->state, code, walk->layout->code.bytes, is_held_there))
+    if (!sig_interp_read(walk->common, scratch->state, code, walk->layout->code.bytes, is_held_there))
         return 0;
     scratch->known[at].code = code;
     scratch->known[at].check = sig_python_code_check(walk->layout, scratch->state);
@@ -100,17 +80,17 @@ static uint64_t check_of_code(const struct walk *walk, uint64_t code, bool is_he
 /* A frame's words; NULL if they cannot be read. */
 static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
 {
-    uint64_t *words = walk->scratch->frame;
+    uint64_t *words = walk->common->scratch->frame;
     const uint16_t bytes = walk->layout->frame.bytes;
-    return read_memory(walk, words, frame, bytes, is_held(walk, frame, bytes)) ? words : NULL;
+    return sig_interp_read(walk->common, words, frame, bytes, is_held(walk, frame, bytes)) ? words : NULL;
 }
 
 /* How far the frame's instruction is from the first one; below 0: none has begun. */
 static int32_t distance_of(const struct walk *walk, uint64_t code, const uint64_t *words)
 {
     const struct sig_python_layout *layout = walk->layout;
-    const int64_t number = (int32_t)half_word(words, layout->frame.instruction);
-    const uint64_t instruction = words[layout->frame.instruction / WORD_BYTES];
+    const int64_t number = (int32_t)sig_interp_half(words, layout->frame.instruction);
+    const uint64_t instruction = sig_interp_word(words, layout->frame.instruction);
     const uint64_t distance = layout->frame.is_object ? (uint64_t)(number * layout->frame.units_bytes)
                                                       : instruction - code - layout->code.instructions;
     return distance < INSTRUCTIONS_MAX ? (int32_t)distance : -1;
@@ -120,10 +100,10 @@ static int32_t distance_of(const struct walk *walk, uint64_t code, const uint64_
 static bool add_frame(const struct walk *walk, uint64_t frame, const uint64_t *words, bool is_marked)
 {
     const struct sig_python_layout *layout = walk->layout;
-    struct sig_interp_stack *stack = walk->stack;
+    struct sig_interp_stack *stack = walk->common->stack;
     if (stack->count == stack->capacity)
         return false;
-    const uint64_t code = words[layout->frame.code / WORD_BYTES] & ~tag_bits;
+    const uint64_t code = sig_interp_word(words, layout->frame.code) & ~tag_bits;
     const uint64_t check = check_of_code(walk, code, holds_code(walk, frame, layout->frame.bytes));
     if (check == 0)
         return false;
@@ -152,15 +132,13 @@ static bool add_shim(struct sig_interp_stack *stack)
 static enum sig_interp_end walk_frames(const struct walk *walk, uint64_t frame)
 {
     const struct sig_python_layout *layout = walk->layout;
-    for (uint32_t left = 2 * walk->stack->capacity; frame != 0 && left > 0; left--) {
+    for (uint32_t left = 2 * walk->common->stack->capacity; frame != 0 && left > 0; left--) {
         const uint64_t *words = frame_at(walk, frame);
         if (!words)
             return SIG_INTERP_CUT;
-        const uint64_t previous = words[layout->frame.previous / WORD_BYTES];
-        const uint8_t mark =
-            (uint8_t)(words[layout->frame.mark / WORD_BYTES] >> (layout->frame.mark % WORD_BYTES * 8));
-        const bool is_marked = mark == layout->frame.entry_mark;
-        const bool is_added = is_marked && layout->frame.has_shims ? add_shim(walk->stack)
+        const uint64_t previous = sig_interp_word(words, layout->frame.previous);
+        const bool is_marked = sig_interp_byte(words, layout->frame.mark) == layout->frame.entry_mark;
+        const bool is_added = is_marked && layout->frame.has_shims ? add_shim(walk->common->stack)
                                                                    : add_frame(walk, frame, words, is_marked);
         if (!is_added)
             return SIG_INTERP_CUT;
@@ -171,47 +149,36 @@ static enum sig_interp_end walk_frames(const struct walk *walk, uint64_t frame)
 
 /* ---- the thread ---- */
 
-static bool is_its_state(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
+static bool is_its_state(const struct sig_python_layout *layout, const struct sig_interp_thread *thread,
                          const uint64_t *state)
 {
-    return state[layout->state.native_thread_id / WORD_BYTES] == thread->native_id ||
-           (thread->thread_id && state[layout->state.thread_id / WORD_BYTES] == thread->thread_id);
+    return sig_interp_word(state, layout->state.native_thread_id) == thread->native_id ||
+           (thread->thread_id && sig_interp_word(state, layout->state.thread_id) == thread->thread_id);
 }
 
 /* The innermost frame; 0 without. */
 static uint64_t innermost_frame(const struct walk *walk)
 {
     const struct sig_python_layout *layout = walk->layout;
-    uint64_t frame = walk->scratch->state[layout->state.frame / WORD_BYTES];
+    uint64_t frame = sig_interp_word(walk->common->scratch->state, layout->state.frame);
     const uint64_t record = frame + layout->state.frame_in_record;
     if (layout->state.is_frame_in_record &&
-        !read_memory(walk, &frame, record, sizeof frame, is_held(walk, record, sizeof frame)))
+        !sig_interp_read(walk->common, &frame, record, sizeof frame, is_held(walk, record, sizeof frame)))
         return 0;
     return frame;
 }
 
-static void begin_walk(struct walk *walk)
+bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_interp_walk *common)
 {
-    walk->stack->count = 0;
-    walk->stack->end = SIG_INTERP_NONE;
-    walk->scratch->reads_left = READS_MAX;
-    for (size_t i = 0; i < SIG_INTERP_KNOWN_CODES; i++)
-        walk->scratch->known[i].code = walk->scratch->known[i].check = 0; /* address 0 is no code */
-}
-
-bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
-                     const struct sig_interp_memory *memory, struct sig_interp_scratch *scratch,
-                     struct sig_interp_stack *stack)
-{
-    struct walk walk = {layout, memory, scratch, stack, 0, 0, thread->stack_low, thread->stack_high};
-    begin_walk(&walk);
-    if (!read_memory(&walk, scratch->state, thread->state, layout->state.bytes, false) ||
-        !is_its_state(layout, thread, scratch->state))
+    struct walk walk = {common, layout, 0, 0};
+    const uint64_t *state = common->scratch->state;
+    if (!sig_interp_read(common, common->scratch->state, common->thread->state, layout->state.bytes, false) ||
+        !is_its_state(layout, common->thread, state))
         return false;
-    walk.chunk_low = scratch->state[layout->state.chunk / WORD_BYTES];
-    walk.chunk_high = scratch->state[layout->state.chunk_top / WORD_BYTES];
+    walk.chunk_low = sig_interp_word(state, layout->state.chunk);
+    walk.chunk_high = sig_interp_word(state, layout->state.chunk_top);
     const uint64_t frame = innermost_frame(&walk);
     if (frame != 0)
-        stack->end = (uint8_t)walk_frames(&walk, frame);
+        common->stack->end = (uint8_t)walk_frames(&walk, frame);
     return true;
 }

@@ -10,8 +10,7 @@
  * Since 3.12 a shim stands outside of it: a frame on the native stack that runs no code of the program.
  * Before 3.11 frames are objects, and each has a native call of its own.
  *
- * Called from: the handler, on the thread itself, and the sampler, for a blocked thread. Takes no lock,
- * allocates nothing, calls nothing of Python.
+ * Called from: sig_walk_frames.c.
  * Source: CPython's Include/internal/pycore_frame.h, Include/cpython/pystate.h, Include/cpython/code.h.
  */
 #ifndef WALLPROF_SIG_PYTHON_H
@@ -46,21 +45,9 @@ struct sig_python_layout {
     } code;
 };
 
-/* Whose frames are wanted. */
-struct sig_python_thread {
-    uint64_t state;                 /* the address of its PyThreadState */
-    uint64_t native_id;             /* the kernel's thread id */
-    uint64_t stack_low, stack_high; /* the part of its own stack that it uses; 0 and 0 if not known */
-    uint64_t thread_id;             /* the C library's, which survives a fork; 0 if not known */
-};
-
-/*
- * Reads the frames of a thread. False if the state is not that thread's, or not any more: then the stack is
- * empty. The layout is one that python_layout.h has checked.
- */
-bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_python_thread *thread,
-                     const struct sig_interp_memory *memory, struct sig_interp_scratch *scratch,
-                     struct sig_interp_stack *stack);
+/* See sig_walk_frames.h. The thread's state is its PyThreadState, the layout one that python_layout.h has
+ * checked. */
+bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_interp_walk *walk);
 
 /* The hash of a code object's header, of layout->code.bytes at an aligned address; 0 if it is no code. */
 uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uint64_t *header);

@@ -6,6 +6,7 @@
  */
 #include "sig_frames.h"
 
+#include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
 
@@ -67,7 +68,7 @@ static bool read_own(const struct sig_interp_memory *memory, void *to, uint64_t 
     return true;
 }
 
-void sig_frames_sample(struct sig_slot *slot)
+void sig_frames_sample(struct sig_slot *slot, const ucontext_t *context)
 {
     struct sig_slot_interp *interp = sig_load_relaxed(&slot->interp); /* the signal's delivery orders it */
     if (!interp)
@@ -75,7 +76,9 @@ void sig_frames_sample(struct sig_slot *slot)
     const struct own_memory own = {.memory = {.read = read_own}, .interp = interp};
     interp->thread.stack_low = slot->sp; /* from the interrupted stack pointer on it is mapped for certain */
     interp->thread.stack_high = slot->sp >= slot->stack_low ? slot->stack_high : 0;
+    if (!sig_leaf_register(context, SIG_PHP_INSTRUCTION_REGISTER, &interp->thread.instruction))
+        interp->thread.instruction = 0;
     forget_pages(interp);
     interp->is_its_state =
-        sig_python_walk(&interp->layout, &interp->thread, &own.memory, &interp->scratch, &interp->stack);
+        sig_walk_frames(&interp->layout, &interp->thread, &own.memory, &interp->scratch, &interp->stack);
 }

@@ -4,7 +4,9 @@
 
 #include "sig_slots.h"
 
+#include <ucontext.h>
+
 /* Handler, after the claim: reads the frames of its own thread, if they are wanted. */
-void sig_frames_sample(struct sig_slot *slot);
+void sig_frames_sample(struct sig_slot *slot, const ucontext_t *context);
 
 #endif

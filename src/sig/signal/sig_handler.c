@@ -116,7 +116,7 @@ static void sample_self(struct sig_slot *slot, const ucontext_t *context)
     request.stack_cache = request.use_cache && !request.learns ? slot->stack_cache : NULL;
     walk_self(&request, context, slot);
     sig_walk_tables_leave();
-    sig_frames_sample(slot);
+    sig_frames_sample(slot, context);
     slot->took_ns = sig_clock_ns(CLOCK_MONOTONIC) - slot->time_ns;
 }
 

@@ -11,7 +11,7 @@
 #ifndef WALLPROF_SIG_SLOTS_H
 #define WALLPROF_SIG_SLOTS_H
 
-#include "sig/interp/sig_python.h"
+#include "sig/interp/sig_walk_frames.h"
 #include "sig/walk/sig_unwind_slow.h"
 #include "sig/walk/sig_unwind.h"
 #include "sig/ground/sig_unloads.h"
@@ -27,8 +27,8 @@ enum { SIG_SLOT_HELD_PAGES = 32, SIG_SLOT_COPIES = 4, SIG_SLOT_COPY_WORDS = 512 
 /* The frames of an interpreter that a reply has too: the sampler's memory. */
 struct sig_slot_interp {
     /* Written before arming. */
-    struct sig_python_layout layout;
-    struct sig_python_thread thread;
+    struct sig_interp_layout layout;
+    struct sig_interp_thread thread;
 
     /* Written before finishing. */
     struct sig_interp_stack stack;

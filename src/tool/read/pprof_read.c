@@ -51,7 +51,7 @@ static void read_counters(struct profile *profile, const char *comment)
         profile->throttled_ns = (uint64_t)(throttled_s * 1e9 + 0.5);
     sscanf(comment, "unwind: %" SCNu64 " of %*u stacks", &counters->full_walks);
     sscanf(comment,
-           "python: %" SCNu64 " stacks with its functions; %" SCNu64 " do not fit, %" SCNu64 " functions",
+           "scripts: %" SCNu64 " stacks with their functions; %" SCNu64 " do not fit, %" SCNu64 " functions",
            &counters->interp_stacks, &counters->interp_misfits, &counters->interp_nameless);
     read_seconds(comment, "the process was stopped for ", &counters->stopped_ns);
     read_seconds(strstr(comment, "and for "), "and for ", &counters->unobserved_ns);

@@ -1,0 +1,64 @@
+#include "interp_runtime.h"
+
+#include "cold_part.h"
+
+#include <string.h>
+
+static const struct interp_language *const languages[] = {&python_language, &php_language};
+
+uint64_t interp_module_address(const struct interp_module *module, const char *name)
+{
+    struct elf_symbol symbol;
+    return elf_dynamic_find(&module->object, name, &symbol) ? symbol.address : 0;
+}
+
+static void find_machinery(const struct interp_module *module, struct interp_runtime *runtime)
+{
+    for (const char *const *name = runtime->language->machinery; *name; name++) {
+        const uint64_t address = interp_module_address(module, *name);
+        if (address && runtime->machinery_count < INTERP_MACHINERY_MAX)
+            runtime->machinery[runtime->machinery_count++] = address;
+    }
+}
+
+static enum interp_found find_language(const struct interp_module *module, const struct module *record,
+                                       struct interp_runtime *ret)
+{
+    struct elf_symbol eval;
+    if (!elf_dynamic_find(&module->object, ret->language->eval, &eval) || eval.address < record->start_pc ||
+        eval.address >= record->end_pc) /* an object may have several */
+        return INTERP_ABSENT;
+    const enum interp_found found = ret->language->find(module, ret);
+    if (found != INTERP_FOUND)
+        return found;
+    ret->eval_start = eval.address;
+    ret->cold_start = cold_part_of(module->modules, module->ref, eval.address, eval.address + eval.bytes);
+    find_machinery(module, ret);
+    return INTERP_FOUND;
+}
+
+static bool is_candidate(const struct module *module, const char *path, const struct interp_language *language)
+{
+    const char *slash = strrchr(path, '/');
+    return module->is_main || strstr(slash ? slash + 1 : path, language->in_library);
+}
+
+enum interp_found interp_runtime_find(const struct modules *modules, arena_ref ref, struct interp_runtime *ret)
+{
+    const struct module *record = arena_at(modules->list.arena, ref);
+    struct interp_module module = {.modules = modules,
+                                   .ref = ref,
+                                   .path = record->path ? arena_at(modules->list.arena, record->path) : ""};
+    enum interp_found found = INTERP_ABSENT;
+    bool is_open = false;
+    for (size_t i = 0; found == INTERP_ABSENT && i < sizeof languages / sizeof *languages; i++) {
+        *ret = (struct interp_runtime){.language = languages[i]};
+        if (!is_candidate(record, module.path, languages[i]))
+            continue;
+        if (!is_open && !elf_dynamic_open(&module.object, record->load_bias, record->loaded_low, record->loaded_high))
+            return INTERP_ABSENT;
+        is_open = true;
+        found = find_language(&module, record, ret);
+    }
+    return found;
+}

@@ -1,0 +1,77 @@
+/*
+ * An interpreter in this process, as one of the languages has found it, and what a language has to know: the
+ * seam between interp.c and python_*.c, php_*.c.
+ *
+ * Called from: the sampler thread. All memory is read through the kernel.
+ */
+#ifndef WALLPROF_INTERP_RUNTIME_H
+#define WALLPROF_INTERP_RUNTIME_H
+
+#include "elf/elf_dynamic.h"
+#include "interp_names.h"
+#include "modules/modules.h"
+#include "python_layout.h"
+#include "sig/interp/sig_walk_frames.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { INTERP_MACHINERY_MAX = 32, INTERP_VERSION_OLD = 1 };
+
+enum interp_found {
+    INTERP_ABSENT,
+    INTERP_UNREADY, /* it has not told its version yet: to be looked at again */
+    INTERP_UNKNOWN, /* of a version or kind whose memory cannot be read */
+    INTERP_FOUND
+};
+
+struct interp_language;
+
+struct interp_runtime {
+    const struct interp_language *language;
+    uint32_t version; /* 3.11 is 3 << 24 | 11 << 16; INTERP_VERSION_OLD: it does not say */
+    uint64_t address, bytes;      /* of its own record */
+    struct python_layout python;  /* of Python alone */
+    struct sig_interp_layout frames;
+    uint64_t eval_start, cold_start; /* of the function that runs frames; cold_start is 0 if it is in one piece */
+    uint64_t machinery[INTERP_MACHINERY_MAX];
+    uint32_t machinery_count;
+};
+
+/* A module that may have an interpreter: its exported symbols. */
+struct interp_module {
+    const struct modules *modules;
+    arena_ref ref;
+    const char *path;
+    struct elf_dynamic object;
+};
+
+struct interp_language {
+    const char *name;              /* in messages: "Python" */
+    const char *in_library;        /* a part of the file names of libraries that have it */
+    const char *unknown;           /* what stands for a function without a name */
+    const char *eval;              /* the function that runs frames */
+    const char *const *machinery;  /* functions that only lead to it; the last one is NULL */
+
+    /* Fills in all but the functions. */
+    enum interp_found (*find)(const struct interp_module *module, struct interp_runtime *ret);
+
+    /* The address of what the interpreter has of a thread; 0 if it has none. `whose` has its ids. */
+    uint64_t (*find_state)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                           const struct sig_interp_thread *whose);
+
+    /* False if the code is not there any more, or makes no sense. */
+    bool (*read_names)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                       const struct sig_interp_frame *frame, struct interp_names *ret);
+};
+
+extern const struct interp_language python_language, php_language;
+
+/* Looks for any of the languages. Only the program itself and libraries with a telling name are read. */
+enum interp_found interp_runtime_find(const struct modules *modules, arena_ref module,
+                                      struct interp_runtime *ret);
+
+/* The address of an exported function or variable; 0 if there is none. For find. */
+uint64_t interp_module_address(const struct interp_module *module, const char *name);
+
+#endif
