@@ -22,7 +22,7 @@ judge() { # PYTHON NAME VARIABLES...
         profile_run "$TMP/$name.pb.gz" "$python" "$TESTS/targets/python_frames.py" "$TMP/$name.json" "$hold_s"
     ) || fail "$name: the program failed"
     check_profile "$TMP/$name.pb.gz"
-    "$PYTHON" "$TESTS/judges/judge_python.py" "$TMP/$name.pb.gz" "$TMP/$name.json" || complain "$name: stacks differ"
+    "$PYTHON" "$TESTS/judges/judge_scripts.py" "$TMP/$name.pb.gz" "$TMP/$name.json" || complain "$name: stacks differ"
 }
 
 count=0
