@@ -37,13 +37,15 @@ static enum interp_found find_language(const struct interp_module *module, const
     return INTERP_FOUND;
 }
 
-static bool is_candidate(const struct module *module, const char *path, const struct interp_language *language)
+static bool is_candidate(const struct module *module, const char *path,
+                         const struct interp_language *language)
 {
     const char *slash = strrchr(path, '/');
     return module->is_main || strstr(slash ? slash + 1 : path, language->in_library);
 }
 
-enum interp_found interp_runtime_find(const struct modules *modules, arena_ref ref, struct interp_runtime *ret)
+enum interp_found interp_runtime_find(const struct modules *modules, arena_ref ref,
+                                      struct interp_runtime *ret)
 {
     const struct module *record = arena_at(modules->list.arena, ref);
     struct interp_module module = {.modules = modules,
@@ -55,7 +57,8 @@ enum interp_found interp_runtime_find(const struct modules *modules, arena_ref r
         *ret = (struct interp_runtime){.language = languages[i]};
         if (!is_candidate(record, module.path, languages[i]))
             continue;
-        if (!is_open && !elf_dynamic_open(&module.object, record->load_bias, record->loaded_low, record->loaded_high))
+        if (!is_open &&
+            !elf_dynamic_open(&module.object, record->load_bias, record->loaded_low, record->loaded_high))
             return INTERP_ABSENT;
         is_open = true;
         found = find_language(&module, record, ret);

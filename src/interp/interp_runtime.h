@@ -29,11 +29,12 @@ struct interp_language;
 
 struct interp_runtime {
     const struct interp_language *language;
-    uint32_t version; /* 3.11 is 3 << 24 | 11 << 16; INTERP_VERSION_OLD: it does not say */
-    uint64_t address, bytes;      /* of its own record */
-    struct python_layout python;  /* of Python alone */
+    uint32_t version;            /* 3.11 is 3 << 24 | 11 << 16; INTERP_VERSION_OLD: it does not say */
+    uint64_t address, bytes;     /* of its own record */
+    struct python_layout python; /* of Python alone */
     struct sig_interp_layout frames;
-    uint64_t eval_start, cold_start; /* of the function that runs frames; cold_start is 0 if it is in one piece */
+    uint64_t eval_start,
+        cold_start; /* of the function that runs frames; cold_start is 0 if it is in one piece */
     uint64_t machinery[INTERP_MACHINERY_MAX];
     uint32_t machinery_count;
 };
@@ -47,11 +48,11 @@ struct interp_module {
 };
 
 struct interp_language {
-    const char *name;              /* in messages: "Python" */
-    const char *in_library;        /* a part of the file names of libraries that have it */
-    const char *unknown;           /* what stands for a function without a name */
-    const char *eval;              /* the function that runs frames */
-    const char *const *machinery;  /* functions that only lead to it; the last one is NULL */
+    const char *name;             /* in messages: "Python" */
+    const char *in_library;       /* a part of the file names of libraries that have it */
+    const char *unknown;          /* what stands for a function without a name */
+    const char *eval;             /* the function that runs frames */
+    const char *const *machinery; /* functions that only lead to it; the last one is NULL */
 
     /* Fills in all but the functions. */
     enum interp_found (*find)(const struct interp_module *module, struct interp_runtime *ret);

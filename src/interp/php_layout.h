@@ -6,8 +6,8 @@
  * Releases of one minor version have the same.
  *
  * Called from: the sampler thread.
- * Source: Zend/zend_modules.h, zend_compile.h, zend_globals.h, zend_generators.h of Debian's 8.2.36 and 8.4.27
- * and Ubuntu's 8.1.2 and 8.3.6.
+ * Source: Zend/zend_modules.h, zend_compile.h, zend_globals.h, zend_generators.h of Debian's 8.2.36
+ * and 8.4.27 and Ubuntu's 8.1.2 and 8.3.6.
  */
 #ifndef WALLPROF_PHP_LAYOUT_H
 #define WALLPROF_PHP_LAYOUT_H

@@ -1,4 +1,5 @@
-/* Names are bytes, by custom UTF-8. One with a NUL inside (class@anonymous) ends there, as for PHP's users. */
+/* Names are bytes, by custom UTF-8. One with a NUL inside (class@anonymous) ends there, as for PHP's users.
+ */
 #include "php_names.h"
 
 #include "base/smaller.h"
@@ -47,7 +48,8 @@ static bool read_function(const struct reader *reader, const uint64_t *record, c
     const uint64_t scope = sig_interp_word(record, reader->layout->function.scope);
     uint64_t class_name;
     size_t used = 0;
-    if (scope && memory->read(memory, &class_name, scope + reader->layout->class_name, sizeof class_name, false) &&
+    if (scope &&
+        memory->read(memory, &class_name, scope + reader->layout->class_name, sizeof class_name, false) &&
         read_text(reader, class_name, ret, INTERP_NAME_BYTES / 2)) {
         used = strlen(ret);
         ret[used++] = ':';
@@ -87,11 +89,12 @@ static bool read_names(const struct reader *reader, const struct sig_interp_fram
     *ret->file = '\0';
     ret->first_line = ret->line = 0;
     ret->native_start = is_internal ? sig_interp_word(record, reader->layout->function.handler) : 0;
-    if (is_internal)
+    if (is_internal || (!is_named && sig_interp_word(record, reader->layout->function.name) != 0))
         return is_named;
     if (!is_named)
         strcpy(ret->function, sig_interp_byte(record, 0) == SIG_PHP_EVAL ? "{eval}" : "{main}");
-    read_text(reader, sig_interp_word(record, reader->layout->function.filename), ret->file, sizeof ret->file);
+    read_text(reader, sig_interp_word(record, reader->layout->function.filename), ret->file,
+              sizeof ret->file);
     ret->first_line = line_or_none(sig_interp_half(record, reader->layout->function.first_line));
     ret->line = line_of(reader, record, frame->at);
     return true;

@@ -21,7 +21,7 @@ static struct fake_python python;
 static uint64_t take_word(struct fuzz_input *input)
 {
     const uint64_t number = take_number(input);
-    return number > 0 && number < 0x80 ? (uintptr_t)&python.words[number * 4] : number;
+    return number > 0 && number < 0x80 ? (uintptr_t)&python.block.words[number * 4] : number;
 }
 
 /* Two native calls, with three frames each; recursion, a wide name, and lines of every form. */
@@ -34,7 +34,7 @@ static void build(uint32_t version)
         const uint64_t code =
             fake_python_code(&python, call ? "outer" : "Inner.method", 10, lines, sizeof lines);
         const uint64_t other = fake_python_code(&python, "other", 20, lines, sizeof lines);
-        *fake_python_at(&python, other + python.layout.frames.code.qualname) =
+        *fake_at(&python.block, other + python.layout.frames.code.qualname) =
             fake_python_wide_text(&python, wide, 3);
         if (python.layout.frames.frame.has_shims)
             fake_python_shim(&python);
@@ -121,14 +121,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (take_u8(&input) % 4 == 0)
         check_offsets(&input);
     for (int i = 0; i < CHANGES_MAX && input.at < input.end; i++) {
-        const uint64_t at = take_fixed(&input, 2) % python.used;
-        python.words[at] = take_word(&input);
+        const uint64_t at = take_fixed(&input, 2) % python.block.used;
+        python.block.words[at] = take_word(&input);
     }
     fake_python_walk(&python, &stack, capacity);
-    FUZZ_ASSERT(python.reads < READS_MAX);
+    FUZZ_ASSERT(python.block.reads < READS_MAX);
     check_stack(&stack);
     for (uint32_t i = 0; i < stack.count; i++)
-        check_names(&python.layout, &python.memory, &stack.frames[i]);
+        check_names(&python.layout, &python.block.memory, &stack.frames[i]);
     input = (struct fuzz_input){data, data + size};
     check_merge(&input, &stack);
     return 0;

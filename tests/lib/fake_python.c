@@ -6,62 +6,32 @@
 
 enum { WORD_BYTES = 8, CODE_TYPE = 0x5000 };
 
-static bool read_block(const struct sig_interp_memory *memory, void *to, uint64_t from, size_t bytes,
-                       bool is_held)
-{
-    struct fake_python *python = (struct fake_python *)(uintptr_t)memory;
-    const uint64_t low = (uintptr_t)python->words, high = low + sizeof python->words;
-    python->reads++;
-    if ((is_held && python->refuses_held) || from < low || from > high || bytes > high - from)
-        return false;
-    memcpy(to, (const char *)python->words + (from - low), bytes);
-    return true;
-}
-
-uint64_t fake_python_alloc(struct fake_python *python, uint32_t words)
-{
-    uint64_t address = (uintptr_t)&python->words[python->used];
-    python->used += words;
-    return address;
-}
-
-uint64_t *fake_python_at(struct fake_python *python, uint64_t address)
-{
-    return &python->words[(address - (uintptr_t)python->words) / WORD_BYTES];
-}
-
-void fake_python_set_half(struct fake_python *python, uint64_t address, uint32_t value)
-{
-    memcpy((char *)fake_python_at(python, address) + address % WORD_BYTES, &value, sizeof value);
-}
-
 static void set_word(struct fake_python *python, uint64_t address, uint64_t value)
 {
-    *fake_python_at(python, address) = value;
+    fake_set(&python->block, address, value);
 }
 
 void fake_python_init(struct fake_python *python, uint32_t version)
 {
-    memset(python, 0, sizeof *python);
-    python->memory.read = read_block;
-    python->used = 16;
+    fake_memory_init(&python->block);
+    python->frame = 0;
     python_layout_of(version, CODE_TYPE, &python->layout);
     const struct sig_python_layout *frames = &python->layout.frames;
-    python->state = fake_python_alloc(python, SIG_INTERP_STATE_WORDS);
+    python->state = fake_alloc(&python->block, SIG_INTERP_STATE_WORDS);
     set_word(python, python->state + frames->state.native_thread_id, FAKE_PYTHON_TID);
     set_word(python, python->state + frames->state.thread_id, FAKE_PYTHON_THREAD_ID);
     if (frames->state.is_frame_in_record)
-        set_word(python, python->state + frames->state.frame, fake_python_alloc(python, 2));
+        set_word(python, python->state + frames->state.frame, fake_alloc(&python->block, 2));
 }
 
 static uint64_t text_header(struct fake_python *python, uint32_t bytes, uint32_t length, uint32_t kind,
                             bool is_ascii)
 {
     const uint16_t header_bytes = is_ascii ? python->layout.text.ascii_bytes : python->layout.text.wide_bytes;
-    uint64_t text = fake_python_alloc(python, (header_bytes + bytes + WORD_BYTES) / WORD_BYTES);
+    uint64_t text = fake_alloc(&python->block, (header_bytes + bytes + WORD_BYTES) / WORD_BYTES);
     set_word(python, text + python->layout.text.length, length);
-    fake_python_set_half(python, text + python->layout.text.state,
-                         kind << 2 | 1U << 5 | (uint32_t)is_ascii << 6);
+    fake_set_half(&python->block, text + python->layout.text.state,
+                  kind << 2 | 1U << 5 | (uint32_t)is_ascii << 6);
     return text;
 }
 
@@ -69,23 +39,23 @@ uint64_t fake_python_text(struct fake_python *python, const char *text)
 {
     const uint32_t length = (uint32_t)strlen(text);
     uint64_t address = text_header(python, length, length, 1, true);
-    memcpy(fake_python_at(python, address + python->layout.text.ascii_bytes), text, length);
+    memcpy(fake_at(&python->block, address + python->layout.text.ascii_bytes), text, length);
     return address;
 }
 
 uint64_t fake_python_wide_text(struct fake_python *python, const uint16_t *text, uint32_t length)
 {
     uint64_t address = text_header(python, 2 * length, length, 2, false);
-    memcpy(fake_python_at(python, address + python->layout.text.wide_bytes), text, 2 * (size_t)length);
+    memcpy(fake_at(&python->block, address + python->layout.text.wide_bytes), text, 2 * (size_t)length);
     return address;
 }
 
 uint64_t fake_python_bytes(struct fake_python *python, const void *bytes, uint32_t count)
 {
     uint64_t address =
-        fake_python_alloc(python, (python->layout.bytes_data + count + WORD_BYTES) / WORD_BYTES);
+        fake_alloc(&python->block, (python->layout.bytes_data + count + WORD_BYTES) / WORD_BYTES);
     set_word(python, address + 16, count);
-    memcpy(fake_python_at(python, address + python->layout.bytes_data), bytes, count);
+    memcpy(fake_at(&python->block, address + python->layout.bytes_data), bytes, count);
     return address;
 }
 
@@ -93,9 +63,9 @@ uint64_t fake_python_code(struct fake_python *python, const char *name, uint32_t
                           const uint8_t *lines, uint32_t line_bytes)
 {
     const struct sig_python_layout *layout = &python->layout.frames;
-    uint64_t code = fake_python_alloc(python, FAKE_PYTHON_CODE_BYTES / WORD_BYTES);
+    uint64_t code = fake_alloc(&python->block, FAKE_PYTHON_CODE_BYTES / WORD_BYTES);
     set_word(python, code + 8, CODE_TYPE);
-    fake_python_set_half(python, code + layout->code.first_line, first_line);
+    fake_set_half(&python->block, code + layout->code.first_line, first_line);
     set_word(python, code + layout->code.filename, fake_python_text(python, "/home/user/app.py"));
     set_word(python, code + layout->code.name, fake_python_text(python, "short"));
     set_word(python, code + layout->code.qualname, fake_python_text(python, name));
@@ -106,13 +76,13 @@ uint64_t fake_python_code(struct fake_python *python, const char *name, uint32_t
 static uint64_t add_frame(struct fake_python *python, uint64_t code, uint64_t instruction, uint8_t mark)
 {
     const struct sig_python_layout *layout = &python->layout.frames;
-    uint64_t frame = fake_python_alloc(python, layout->frame.bytes / WORD_BYTES + 3);
-    const uint64_t record = *fake_python_at(python, python->state + layout->state.frame);
+    uint64_t frame = fake_alloc(&python->block, layout->frame.bytes / WORD_BYTES + 3);
+    const uint64_t record = *fake_at(&python->block, python->state + layout->state.frame);
     set_word(python, frame + layout->frame.code, code);
     set_word(python, frame + layout->frame.previous, python->frame);
     set_word(python, frame + layout->frame.instruction, instruction);
     if (!layout->frame.is_object)
-        ((uint8_t *)fake_python_at(python, frame))[layout->frame.mark] = mark;
+        ((uint8_t *)fake_at(&python->block, frame))[layout->frame.mark] = mark;
     if (layout->state.is_frame_in_record)
         set_word(python, record + layout->state.frame_in_record, frame);
     else
@@ -142,7 +112,7 @@ bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack
     const struct sig_interp_thread thread = {
         .state = python->state, .native_id = FAKE_PYTHON_TID, .thread_id = FAKE_PYTHON_THREAD_ID};
     *stack = (struct sig_interp_stack){.frames = frames, .capacity = capacity};
-    const struct sig_interp_walk walk = {&thread, &python->memory, &scratch, stack};
+    const struct sig_interp_walk walk = {&thread, &python->block.memory, &scratch, stack};
     sig_interp_begin(&walk);
     return sig_python_walk(&python->layout.frames, &walk);
 }

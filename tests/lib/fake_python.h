@@ -1,12 +1,11 @@
 /*
  * The memory of a CPython process, made by hand: one thread's state, its frames, and code objects.
- *
- * All of it lies in one block. It is read through a callback that refuses whatever is outside.
  */
 #ifndef WALLPROF_FAKE_PYTHON_H
 #define WALLPROF_FAKE_PYTHON_H
 
 #include "interp/python_layout.h"
+#include "lib/fake_memory.h"
 #include "sig/interp/sig_python.h"
 
 #include <stdbool.h>
@@ -15,32 +14,18 @@
 enum {
     FAKE_PYTHON_TID = 4711,
     FAKE_PYTHON_THREAD_ID = 0x7000,
-    FAKE_PYTHON_WORDS = 16384,
     FAKE_PYTHON_FRAMES = 64,
     FAKE_PYTHON_CODE_BYTES = 400
 };
 
 struct fake_python {
-    struct sig_interp_memory memory; /* first: the callback finds the rest by it */
+    struct fake_memory block;
     struct python_layout layout;
-    uint64_t words[FAKE_PYTHON_WORDS] __attribute__((aligned(4096)));
-    uint32_t used; /* words */
     uint64_t state, frame;
-    uint32_t reads;
-    bool refuses_held; /* what only the thread can give back is not read */
 };
 
 /* version: as Py_Version says it, of 3.8 to 3.12. */
 void fake_python_init(struct fake_python *python, uint32_t version);
-
-/* So many words, zeroed; their address. */
-uint64_t fake_python_alloc(struct fake_python *python, uint32_t words);
-
-/* The words at an address of the block. */
-uint64_t *fake_python_at(struct fake_python *python, uint64_t address);
-
-/* Sets 4 bytes. */
-void fake_python_set_half(struct fake_python *python, uint64_t address, uint32_t value);
 
 /* A string of one byte a character; one of two bytes a character; bytes. Their addresses. */
 uint64_t fake_python_text(struct fake_python *python, const char *text);

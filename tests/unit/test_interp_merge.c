@@ -7,9 +7,11 @@
 
 enum { CAPACITY = 64 };
 
-/* A stack as text, innermost first: E is the function that runs frames, M leads to it, G is generated code,
- * others are native. A frame "-" is an entry without code.
- * Frames are small letters, and a capital one is an entry. The result has frames in small letters. */
+/* A stack as text, innermost first: E is the function that runs frames, M leads to it, G is generated code, C
+ * is of a native function that is a frame too, others are native. A frame "-" is an entry without code.
+ * Frames are small letters, and a capital one is an entry. The result has frames in small letters. x and y
+ * are native functions with native frames, z is one whose native frame was not found. S is an entry whose
+ * callers are on another stack. */
 static const char *merge_as(const char *native, const char *frames, enum interp_mode mode, bool is_truncated,
                             bool is_cut, bool *ret_is_mismatch)
 {
@@ -31,10 +33,15 @@ static const char *merge_as(const char *native, const char *frames, enum interp_
         roles[i] = native[i] == 'E'   ? INTERP_EVAL
                    : native[i] == 'M' ? INTERP_MACHINERY
                    : native[i] == 'G' ? INTERP_GENERATED
+                   : native[i] == 'C' ? INTERP_CALLED
                                       : INTERP_NATIVE;
     }
     for (size_t i = 0; i < stacks.frame_count; i++) {
-        marks[i] = frames[i] < 'a' ? INTERP_ENTRY : 0;
+        marks[i] = frames[i] == 'S'   ? INTERP_ENTRY | INTERP_SWITCH
+                   : frames[i] < 'a'  ? INTERP_ENTRY
+                   : frames[i] == 'z' ? INTERP_UNCALLED
+                   : frames[i] >= 'x' ? INTERP_UNCALLED | INTERP_OWN
+                                      : 0;
         locations[i] = frames[i] == '-' ? INTERP_NO_FRAME : (arena_ref)frames[i] | 0x20;
     }
     size_t count = interp_merge(&stacks, merged, CAPACITY, ret_is_mismatch);
@@ -73,6 +80,35 @@ static void all_keeps_every_native_frame(void **state)
 {
     bool is_mismatch;
     assert_string_equal(merge_as("1ME4ME9", "AB", INTERP_ALL, false, false, &is_mismatch), "1MaE4MbE9");
+}
+
+static void native_functions_stand_in_place_of_their_frames(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge("1CE9", "xA"), "1xa9");
+    assert_string_equal(merge("1CE2MCE9", "xaByC"), "1xab2yc9");
+    assert_string_equal(merge("C2C3E9", "xyA"), "x2y3a9"); /* one calls the other */
+    assert_string_equal(merge("1E9", "zA"), "1za9");
+    assert_string_equal(merge("1CE9", "zxA"), "1zxa9");
+    assert_string_equal(merge_as("1CE9", "xA", INTERP_ALL, false, false, &is_mismatch), "1xCaE9");
+}
+
+/* At the end of a program PHP calls a function in C, and no script. */
+static void native_functions_alone_are_no_mismatch(void **state)
+{
+    assert_string_equal(merge("1C9", "x"), "1x9");
+    assert_string_equal(merge("19", "z"), "19z");
+    assert_string_equal(merge("1CE2C9", "xAy"), "1xa2y9");
+}
+
+static void frames_on_another_stack_are_no_mismatch(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge("1E9", "aSzbC"), "1as9zbc");
+    assert_string_equal(merge_as("1E9", "aSBC", INTERP_MERGED, false, false, &is_mismatch), "1as9bc");
+    assert_false(is_mismatch);
+    assert_string_equal(merge_as("19", "aSBC", INTERP_MERGED, false, false, &is_mismatch), "19asbc");
+    assert_true(is_mismatch);
 }
 
 static void a_call_that_has_just_begun_stays(void **state)
@@ -142,6 +178,9 @@ int main(void)
         cmocka_unit_test(machinery_is_folded_away),
         cmocka_unit_test(trampolines_are_folded_away),
         cmocka_unit_test(all_keeps_every_native_frame),
+        cmocka_unit_test(native_functions_stand_in_place_of_their_frames),
+        cmocka_unit_test(native_functions_alone_are_no_mismatch),
+        cmocka_unit_test(frames_on_another_stack_are_no_mismatch),
         cmocka_unit_test(a_call_that_has_just_begun_stays),
         cmocka_unit_test(a_call_without_a_frame_stays),
         cmocka_unit_test(more_calls_than_frames_are_a_mismatch),

@@ -32,7 +32,7 @@ static struct sig_interp_frame frame_of(uint64_t code, int32_t at)
 
 static bool read_names(const struct sig_interp_frame *frame)
 {
-    return python_names_read(&python.layout, &python.memory, frame, &names);
+    return python_names_read(&python.layout, &python.block.memory, frame, &names);
 }
 
 static void a_line_is_found_by_its_unit(void **state)
@@ -106,7 +106,7 @@ static void wide_names_become_utf8(void **state)
 {
     static const uint16_t text[] = {'f', 0xe4, 0x4e2d, '\n'};
     uint64_t code = fake_python_code(&python, "f", 1, lines, sizeof lines);
-    *fake_python_at(&python, code + python.layout.frames.code.qualname) =
+    *fake_at(&python.block, code + python.layout.frames.code.qualname) =
         fake_python_wide_text(&python, text, 4);
     struct sig_interp_frame frame = frame_of(code, 0);
     assert_true(read_names(&frame));
@@ -117,14 +117,14 @@ static void code_that_was_freed_has_no_name(void **state)
 {
     uint64_t code = fake_python_code(&python, "f", 1, lines, sizeof lines);
     struct sig_interp_frame frame = frame_of(code, 0);
-    *fake_python_at(&python, code + python.layout.frames.code.qualname) = fake_python_text(&python, "g");
+    *fake_at(&python.block, code + python.layout.frames.code.qualname) = fake_python_text(&python, "g");
     assert_false(read_names(&frame));
 }
 
 static void a_name_falls_back_to_the_short_one(void **state)
 {
     uint64_t code = fake_python_code(&python, "f", 1, lines, sizeof lines);
-    *fake_python_at(&python, code + python.layout.frames.code.qualname) = 0;
+    *fake_at(&python.block, code + python.layout.frames.code.qualname) = 0;
     struct sig_interp_frame frame = frame_of(code, 0);
     assert_true(read_names(&frame));
     assert_string_equal(names.function, "short");
@@ -134,11 +134,11 @@ static void huge_counts_are_cut(void **state)
 {
     uint64_t code = fake_python_code(&python, "f", 7, lines, sizeof lines);
     const struct sig_python_layout *layout = &python.layout.frames;
-    uint64_t table = *fake_python_at(&python, code + layout->code.line_table);
-    uint64_t file = *fake_python_at(&python, code + layout->code.filename);
+    uint64_t table = *fake_at(&python.block, code + layout->code.line_table);
+    uint64_t file = *fake_at(&python.block, code + layout->code.filename);
     struct sig_interp_frame frame = frame_of(code, 0);
-    *fake_python_at(&python, table + 16) = UINT64_MAX;
-    *fake_python_at(&python, file + python.layout.text.length) = UINT64_MAX / 2;
+    *fake_at(&python.block, table + 16) = UINT64_MAX;
+    *fake_at(&python.block, file + python.layout.text.length) = UINT64_MAX / 2;
     assert_true(read_names(&frame));
     assert_int_equal(names.first_line, 7);
     assert_true(strlen(names.file) < sizeof names.file);

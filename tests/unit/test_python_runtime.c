@@ -21,19 +21,19 @@ static uint64_t runtime, interpreter, states[STATES];
 
 static void set_word(uint64_t address, uint64_t value)
 {
-    *fake_python_at(&python, address) = value;
+    *fake_at(&python.block, address) = value;
 }
 
 /* One interpreter with a list of threads, the newest first. */
 static int setup(void **state)
 {
     fake_python_init(&python, VERSION_3_12);
-    runtime = fake_python_alloc(&python, 64);
-    interpreter = fake_python_alloc(&python, 64);
+    runtime = fake_alloc(&python.block, 64);
+    interpreter = fake_alloc(&python.block, 64);
     set_word(runtime + python.layout.interpreters_head, interpreter);
     for (int i = 0; i < STATES; i++) {
         const struct sig_python_layout *frames = &python.layout.frames;
-        states[i] = fake_python_alloc(&python, SIG_INTERP_STATE_WORDS);
+        states[i] = fake_alloc(&python.block, SIG_INTERP_STATE_WORDS);
         set_word(states[i] + frames->state.native_thread_id, FIRST_TID + (uint64_t)i);
         set_word(states[i] + frames->state.thread_id, FIRST_C_ID + (uint64_t)i);
         set_word(states[i] + python.layout.thread_next, i > 0 ? states[i - 1] : 0);
@@ -45,7 +45,7 @@ static int setup(void **state)
 static uint64_t find(uint64_t native_id, uint64_t c_id)
 {
     const struct sig_interp_thread whose = {.native_id = native_id, .thread_id = c_id};
-    return python_runtime_find_state(&python.layout, runtime, &python.memory, &whose);
+    return python_runtime_find_state(&python.layout, runtime, &python.block.memory, &whose);
 }
 
 static void a_state_is_found_by_the_kernels_id(void **state)
@@ -63,7 +63,7 @@ static void the_c_librarys_id_decides_where_the_kernels_is_not_known(void **stat
 
 static void other_interpreters_have_threads_too(void **state)
 {
-    uint64_t first = fake_python_alloc(&python, 64);
+    uint64_t first = fake_alloc(&python.block, 64);
     set_word(first + python.layout.interpreter_next, interpreter);
     set_word(runtime + python.layout.interpreters_head, first);
     assert_int_equal(find(FIRST_TID, 0), states[0]);

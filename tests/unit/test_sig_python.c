@@ -40,7 +40,7 @@ static void frames_are_innermost_first(void **state)
 static void each_frame_object_has_its_own_call(void **state)
 {
     fake_python_init(&python, VERSION_3_10);
-    *fake_python_at(&python, python.state + python.layout.frames.state.thread_id) = FAKE_PYTHON_THREAD_ID;
+    *fake_at(&python.block, python.state + python.layout.frames.state.thread_id) = FAKE_PYTHON_THREAD_ID;
     fake_python_call(&python, code_named("outer"), 6, true);
     fake_python_call(&python, code_named("inner"), -2, true);
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
@@ -92,10 +92,10 @@ static void a_thread_without_frames_has_none(void **state)
 static void another_threads_state_is_refused(void **state)
 {
     fake_python_call(&python, code_named("f"), 0, true);
-    *fake_python_at(&python, python.state + python.layout.frames.state.native_thread_id) = 1;
+    *fake_at(&python.block, python.state + python.layout.frames.state.native_thread_id) = 1;
     assert_true(
         fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES)); /* by the C library's id, as after fork */
-    *fake_python_at(&python, python.state + python.layout.frames.state.thread_id) = 1;
+    *fake_at(&python.block, python.state + python.layout.frames.state.thread_id) = 1;
     assert_false(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
     assert_int_equal(stack.count, 0);
 }
@@ -107,14 +107,14 @@ static void recursion_reads_its_code_once(void **state)
         fake_python_call(&python, code, 2, i == 0);
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
     assert_int_equal(stack.count, 40);
-    assert_true(python.reads <= 2 + 40 + 1);
+    assert_true(python.block.reads <= 2 + 40 + 1);
 }
 
 static void a_cycle_ends_with_the_room(void **state)
 {
     uint64_t first = fake_python_call(&python, code_named("f"), 0, true);
     uint64_t second = fake_python_call(&python, code_named("g"), 0, false);
-    *fake_python_at(&python, first + python.layout.frames.frame.previous) = second;
+    *fake_at(&python.block, first + python.layout.frames.frame.previous) = second;
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
     assert_int_equal(stack.count, FAKE_PYTHON_FRAMES);
     assert_int_equal(stack.end, SIG_INTERP_CUT);
@@ -124,7 +124,7 @@ static void a_cycle_of_shims_ends(void **state)
 {
     fake_python_init(&python, VERSION_3_12);
     uint64_t shim = fake_python_shim(&python);
-    *fake_python_at(&python, shim + python.layout.frames.frame.previous) = shim;
+    *fake_at(&python.block, shim + python.layout.frames.frame.previous) = shim;
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
     assert_int_equal(stack.count, FAKE_PYTHON_FRAMES);
     assert_int_equal(stack.end, SIG_INTERP_CUT);
@@ -136,12 +136,12 @@ static void wild_pointers_end_the_walk(void **state)
     uint64_t outer = fake_python_call(&python, code_named("f"), 0, true);
     fake_python_call(&python, code_named("g"), 0, false);
     for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
-        *fake_python_at(&python, python.frame + python.layout.frames.frame.previous) = wild[i];
+        *fake_at(&python.block, python.frame + python.layout.frames.frame.previous) = wild[i];
         assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
         assert_int_equal(stack.count, 1);
         assert_int_equal(stack.end, SIG_INTERP_CUT);
-        *fake_python_at(&python, python.frame + python.layout.frames.frame.previous) = outer;
-        *fake_python_at(&python, outer + python.layout.frames.frame.code) = wild[i];
+        *fake_at(&python.block, python.frame + python.layout.frames.frame.previous) = outer;
+        *fake_at(&python.block, outer + python.layout.frames.frame.code) = wild[i];
         assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
         assert_int_equal(stack.count, 1);
     }
@@ -151,7 +151,7 @@ static void an_object_that_is_no_code_ends_the_walk(void **state)
 {
     uint64_t code = code_named("f");
     fake_python_call(&python, code, 0, true);
-    *fake_python_at(&python, code + 8) = 0x6000;
+    *fake_at(&python.block, code + 8) = 0x6000;
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
     assert_int_equal(stack.count, 0);
     assert_int_equal(stack.end, SIG_INTERP_CUT);
@@ -172,7 +172,7 @@ static void assert_checked(uint16_t offset)
     fake_python_call(&python, code, 0, true);
     fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES);
     uint64_t before = stack.frames[0].check;
-    fake_python_set_half(&python, code + offset, 11);
+    fake_set_half(&python.block, code + offset, 11);
     fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES);
     assert_true(before != 0 && before != stack.frames[0].check);
 }
@@ -198,14 +198,14 @@ static void only_code_of_outer_frames_is_held(void **state)
         const uint64_t outer = code_named("outer"), inner = code_named("inner");
         const uint64_t low = fake_python_call(&python, outer, 0, true);
         const uint64_t top = fake_python_call(&python, inner, 0, false) + layout->frame.bytes;
-        *fake_python_at(&python, python.state + layout->state.chunk) = low;
-        *fake_python_at(&python, python.state + layout->state.chunk_top) = top;
-        python.refuses_held = true;
+        *fake_at(&python.block, python.state + layout->state.chunk) = low;
+        *fake_at(&python.block, python.state + layout->state.chunk_top) = top;
+        python.block.refuses_held = true;
         assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
         assert_int_equal(stack.count, 1);
         assert_int_equal(stack.frames[0].code, inner);
         assert_int_equal(stack.end, SIG_INTERP_CUT);
-        python.refuses_held = false;
+        python.block.refuses_held = false;
         assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
         assert_int_equal(stack.count, 2);
     }

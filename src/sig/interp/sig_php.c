@@ -10,7 +10,8 @@ enum {
     IS_TOP = 1 << 17, /* in the call's flags: the native call of the interpreter returns with this frame */
     TYPE_MASK = 0xff,
     TYPE_OBJECT = 8, /* of a value */
-    GENERATORS_MAX = 64
+    GENERATORS_MAX = 64,
+    STRING_WORDS = 8 /* of a string without a hash */
 };
 
 struct walk {
@@ -20,18 +21,25 @@ struct walk {
 
 /* ---- functions ---- */
 
-/* What the string says: by its own hash, or by its last bytes. */
+/* What the string says: by its own hash, or by its last words, up to its end. */
 static uint64_t mix_string(const struct sig_interp_walk *walk, uint64_t hash, uint64_t string, bool is_held)
 {
-    uint64_t header[3] = {0}, last = 0;
+    uint64_t header[SIG_PHP_STRING_BYTES / SIG_INTERP_WORD_BYTES], words[STRING_WORDS] = {0};
     if (!sig_interp_read(walk, header, string, sizeof header, is_held))
         return hash;
     const uint64_t length = sig_interp_word(header, SIG_PHP_STRING_LENGTH);
     const uint64_t known = sig_interp_word(header, SIG_PHP_STRING_HASH);
-    const uint64_t last_at = string + SIG_PHP_STRING_BYTES + (length - 1) / sizeof last * sizeof last;
-    if (!known && length > 0 && sig_interp_read(walk, &last, last_at, sizeof last, is_held))
-        last &= UINT64_MAX >> (sizeof last - 1 - (length - 1) % sizeof last) * 8;
-    return sig_interp_mix(sig_interp_mix(hash, length), known ? known : last);
+    hash = sig_interp_mix(sig_interp_mix(hash, length), known);
+    if (known || length == 0)
+        return hash;
+    const uint64_t all = (length - 1) / sizeof *words + 1, count = all < STRING_WORDS ? all : STRING_WORDS;
+    const uint64_t from = string + SIG_PHP_STRING_BYTES + (all - count) * sizeof *words;
+    if (!sig_interp_read(walk, words, from, count * sizeof *words, is_held))
+        return hash;
+    words[count - 1] &= UINT64_MAX >> (all * sizeof *words - length) * 8;
+    for (uint64_t i = 0; i < count; i++)
+        hash = sig_interp_mix(hash, words[i]);
+    return hash;
 }
 
 uint64_t sig_php_function_check(const struct sig_php_layout *layout, const struct sig_interp_walk *walk,
@@ -61,7 +69,8 @@ static const uint64_t *function_at(const struct walk *walk, uint64_t function, u
     if (!sig_interp_read(walk->common, scratch->state, function, walk->layout->function.bytes, is_held))
         return NULL;
     if (scratch->known[at].code != function) {
-        scratch->known[at].check = sig_php_function_check(walk->layout, walk->common, scratch->state, is_held);
+        scratch->known[at].check =
+            sig_php_function_check(walk->layout, walk->common, scratch->state, is_held);
         scratch->known[at].code = function;
     }
     *ret_check = scratch->known[at].check;
@@ -71,7 +80,8 @@ static const uint64_t *function_at(const struct walk *walk, uint64_t function, u
 /* ---- frames ---- */
 
 /* How far the instruction is from the function's first one; below 0 if it is none of the function's. */
-static int32_t distance_of(const struct sig_php_layout *layout, const uint64_t *function, uint64_t instruction)
+static int32_t distance_of(const struct sig_php_layout *layout, const uint64_t *function,
+                           uint64_t instruction)
 {
     const uint64_t distance = instruction - sig_interp_word(function, layout->function.opcodes);
     const uint64_t bytes =
@@ -87,9 +97,9 @@ static int32_t instruction_of(const struct walk *walk, const uint64_t *frame, co
     int32_t at = -1;
     if (walk->common->stack->count == 0)
         at = distance_of(walk->layout, function, walk->common->thread->instruction);
-    return at >= 0 ? at
-                   : distance_of(walk->layout, function,
-                                 sig_interp_word(frame, walk->layout->frame.instruction));
+    return at >= 0
+               ? at
+               : distance_of(walk->layout, function, sig_interp_word(frame, walk->layout->frame.instruction));
 }
 
 /* The call that begins a fiber is a function without a name. */
@@ -123,7 +133,8 @@ static bool add_frame(const struct walk *walk, const uint64_t *words)
     return true;
 }
 
-/* A frame's words; NULL if they cannot be read. Frames are the thread's own, but for one that is half made. */
+/* A frame's words; NULL if they cannot be read. Frames are the thread's own, but for one that is half made.
+ */
 static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
 {
     uint64_t *words = walk->common->scratch->frame;

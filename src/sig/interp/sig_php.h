@@ -8,8 +8,9 @@
  * One native call of the interpreter (execute_ex) runs several frames. The outermost of them is marked.
  *
  * A frame's instruction is written down where it may call something, so it is the right one of all frames
- * that have called. The innermost frame's may be an old one. The interpreter has the current one in a register
- * that functions have to preserve. If that register's value is one of the function's instructions, it counts.
+ * that have called. The innermost frame's may be an old one. The interpreter has the current one in a
+ * register that functions have to preserve. If that register's value is one of the function's instructions,
+ * it counts.
  *
  * Called from: sig_walk_frames.c.
  * Source: PHP's Zend/zend_compile.h, zend_globals.h, zend_generators.h, zend_fibers.c of 8.1 to 8.4.
@@ -36,9 +37,9 @@ struct sig_php_layout {
     } frame;
     struct {
         uint16_t name, scope;
-        uint16_t handler;                            /* of a function written in C */
+        uint16_t handler;                             /* of a function written in C */
         uint16_t last, opcodes, filename, first_line; /* of all others */
-        uint16_t bytes;                              /* as far as it is read */
+        uint16_t bytes;                               /* as far as it is read */
     } function;
     struct {
         uint16_t object_class, frame, parent;
