@@ -19,7 +19,7 @@ loop_line() { # PATTERN
 
 judge() { # PHP NAME VARIABLES...
     local php=$1 name=$2 variable lines
-    lines=$(loop_line 'for ($i = 0; $i < 200000'),$(loop_line '$sum = ($sum + $i)')
+    lines=$(loop_line ' < 200000; '),$(loop_line ' & 0xffff;')
     (
         export WALLPROF_HZ=500 WALLPROF_OVERHEAD=off
         for variable in "${@:3}"; do

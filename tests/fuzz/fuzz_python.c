@@ -6,23 +6,15 @@
  * that are overwritten, each with its new value. Small values are addresses in that memory, so that records
  * refer to each other.
  */
-#include "fuzz.h"
-#include "interp/interp_merge.h"
+#include "fuzz_interp.h"
 #include "interp/python_names.h"
 #include "lib/fake_python.h"
 
 #include <string.h>
 
-enum { WORD_BYTES = 8, CAPACITY = FAKE_PYTHON_FRAMES, CHANGES_MAX = 64, READS_MAX = 8192 };
+enum { WORD_BYTES = 8, READS_MAX = 8192 };
 
 static struct fake_python python;
-
-/* A number that is small enough is the address of a word. */
-static uint64_t take_word(struct fuzz_input *input)
-{
-    const uint64_t number = take_number(input);
-    return number > 0 && number < 0x80 ? (uintptr_t)&python.block.words[number * 4] : number;
-}
 
 /* Two native calls, with three frames each; recursion, a wide name, and lines of every form. */
 static void build(uint32_t version)
@@ -61,54 +53,13 @@ static void check_offsets(struct fuzz_input *input)
     FUZZ_ASSERT(layout.frames.frame.mark < layout.frames.frame.bytes);
 }
 
-static void check_stack(const struct sig_interp_stack *stack)
-{
-    FUZZ_ASSERT(stack->count <= stack->capacity);
-    for (uint32_t i = 0; i < stack->count; i++)
-        FUZZ_ASSERT(stack->frames[i].code ? stack->frames[i].check != 0 : stack->frames[i].is_entry);
-}
-
 static void check_names(const struct python_layout *layout, const struct sig_interp_memory *how,
                         const struct sig_interp_frame *frame)
 {
     struct interp_names names;
     if (!python_names_read(layout, how, frame, &names))
         return;
-    FUZZ_ASSERT(names.function[0] && strlen(names.function) < sizeof names.function);
-    FUZZ_ASSERT(strlen(names.file) < sizeof names.file);
-    FUZZ_ASSERT(names.line <= INT32_MAX && names.first_line <= INT32_MAX);
-}
-
-static void check_merge(struct fuzz_input *input, const struct sig_interp_stack *stack)
-{
-    arena_ref path[CAPACITY], frames[CAPACITY], merged[2 * CAPACITY];
-    uint8_t roles[CAPACITY];
-    uint8_t marks[CAPACITY];
-    bool is_misfit;
-    struct interp_stacks stacks = {.mode = take_u8(input) % 2 ? INTERP_MERGED : INTERP_ALL,
-                                   .path = path,
-                                   .roles = roles,
-                                   .depth = take_u8(input) % CAPACITY,
-                                   .frames = frames,
-                                   .marks = marks,
-                                   .frame_count = stack->count,
-                                   .is_cut = stack->end == SIG_INTERP_CUT};
-    size_t folded = 0;
-    for (size_t i = 0; i < stacks.depth; i++) {
-        path[i] = (arena_ref)i + 1;
-        roles[i] = take_u8(input) % 4;
-        folded += roles[i] != INTERP_NATIVE;
-    }
-    stacks.is_truncated = stacks.depth > 0 && take_u8(input) % 2;
-    for (size_t i = 0; i < stacks.frame_count; i++) {
-        frames[i] = 1000 + (arena_ref)i; /* those without code too */
-        marks[i] = stack->frames[i].is_entry ? INTERP_ENTRY : 0;
-    }
-    const size_t count = interp_merge(&stacks, merged, 2 * CAPACITY, &is_misfit);
-    FUZZ_ASSERT(count <= stacks.depth + stacks.frame_count);
-    FUZZ_ASSERT(count + folded >= stacks.depth + stacks.frame_count);
-    for (size_t i = 0, next = 0; i < count; i++) /* no frame is lost, and their order is kept */
-        FUZZ_ASSERT(merged[i] < 1000 || merged[i] == 1000 + next++);
+    check_text(&names);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -120,10 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint32_t capacity = 1 + take_u8(&input) % CAPACITY;
     if (take_u8(&input) % 4 == 0)
         check_offsets(&input);
-    for (int i = 0; i < CHANGES_MAX && input.at < input.end; i++) {
-        const uint64_t at = take_fixed(&input, 2) % python.block.used;
-        python.block.words[at] = take_word(&input);
-    }
+    change_words(&input, &python.block);
     fake_python_walk(&python, &stack, capacity);
     FUZZ_ASSERT(python.block.reads < READS_MAX);
     check_stack(&stack);

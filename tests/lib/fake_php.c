@@ -67,7 +67,8 @@ uint64_t fake_php_internal(struct fake_php *php, const char *name, uint64_t hand
 
 uint64_t fake_php_instruction(struct fake_php *php, uint64_t function, uint32_t index)
 {
-    return *fake_at(&php->block, function + php->layout.function.opcodes) + (uint64_t)index * SIG_PHP_INSTRUCTION_BYTES;
+    return *fake_at(&php->block, function + php->layout.function.opcodes) +
+           (uint64_t)index * SIG_PHP_INSTRUCTION_BYTES;
 }
 
 static uint64_t add_frame(struct fake_php *php, uint64_t function, uint64_t instruction, uint32_t call_info)

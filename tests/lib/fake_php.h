@@ -12,7 +12,7 @@ enum { FAKE_PHP_8_2 = 20220829, FAKE_PHP_FRAMES = 64, FAKE_PHP_FIRST_LINE = 10, 
 struct fake_php {
     struct fake_memory block;
     struct sig_php_layout layout;
-    uint64_t record, frame;         /* the engine's; the innermost one */
+    uint64_t record, frame; /* the engine's; the innermost one */
     uint64_t generator_class;
     uint64_t instruction; /* in the register */
 };
@@ -23,7 +23,8 @@ void fake_php_init(struct fake_php *php, uint32_t interface);
 uint64_t fake_php_text(struct fake_php *php, const char *text);
 uint64_t fake_php_class(struct fake_php *php, const char *name);
 
-/* A function of the script, with an instruction for each of FAKE_PHP_LINES lines. scope: a class, or 0. name: NULL for none. */
+/* A function of the script, with an instruction for each of FAKE_PHP_LINES lines. scope: a class, or 0. name:
+ * NULL for none. */
 uint64_t fake_php_function(struct fake_php *php, uint64_t scope, const char *name, const char *file);
 
 /* A function in C. */

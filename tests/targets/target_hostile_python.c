@@ -6,11 +6,10 @@
  *
  *     target_hostile_python SECONDS
  */
-#include "target.h"
+#include "hostile.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #define EXPORTED __attribute__((visibility("default"), used))
@@ -18,8 +17,6 @@
 enum {
     WORKERS = 4,
     WORDS = 4096,
-    PAGE_WORDS = 512,
-    PAGES = 64,
     HEADS_AT = 5,        /* in _PyRuntime, as of 3.12: interpreters.head */
     THREADS_HEAD_AT = 9, /* in the interpreter's state */
     NATIVE_ID_AT = 18,   /* in a thread's state */
@@ -37,13 +34,8 @@ static uint64_t interpreter[64];
 static uint64_t states[WORKERS][64];
 static uint64_t memory[WORDS];    /* records and code */
 static uint64_t *chunks[WORKERS]; /* of frames: a page each */
-static char *pages[PAGES];        /* every other one can be read */
+static struct hostile hostile;
 static bool ends;
-
-static uint64_t address_of(const void *memory_of)
-{
-    return (uint64_t)(uintptr_t)memory_of;
-}
 
 /* ---- a Python that is in order ---- */
 
@@ -76,55 +68,24 @@ static void write_sane(void)
 
 /* ---- what is done to it ---- */
 
-static uint32_t random_word(void)
-{
-    static uint32_t word = 1;
-    return (word = word * 1664525 + 1013904223) >> 8;
-}
-
-static uint64_t wild_pointer(void)
-{
-    switch (random_word() % 8) {
-    case 0:
-        return random_word();
-    case 1:
-        return (uint64_t)random_word() << 40 | random_word();
-    case 2:
-        return address_of(pages[random_word() % PAGES]) + random_word() % PAGE_WORDS * 8;
-    case 3:
-        return address_of(&states[random_word() % WORKERS][random_word() % 64]);
-    case 4:
-        return ~(uint64_t)random_word();
-    case 5:
-        return 0;
-    default:
-        return address_of(&memory[random_word() % WORDS]);
-    }
-}
-
-static void change_word(uint64_t *words, uint32_t count)
-{
-    __atomic_store_n(&words[random_word() % count], wild_pointer(), __ATOMIC_RELAXED);
-}
-
 /* As if it were given back, but nothing else comes to lie there. */
 static void lose_chunk(uint64_t *chunk)
 {
-    mprotect(chunk, PAGE_WORDS * 8, PROT_NONE);
-    mprotect(chunk, PAGE_WORDS * 8, PROT_READ | PROT_WRITE);
+    mprotect(chunk, HOSTILE_PAGE_WORDS * 8, PROT_NONE);
+    mprotect(chunk, HOSTILE_PAGE_WORDS * 8, PROT_READ | PROT_WRITE);
 }
 
 /* The ids stay most of the time: else nothing more would be read of a state. */
 static void do_harm(void)
 {
-    change_word(memory, WORDS);
-    change_word(chunks[random_word() % WORKERS], FRAME_WORDS * 8);
+    hostile_change(&hostile, memory, WORDS);
+    hostile_change(&hostile, chunks[random_word() % WORKERS], FRAME_WORDS * 8);
     if (random_word() % 16 == 0)
         lose_chunk(chunks[random_word() % WORKERS]);
     if (random_word() % 64 == 0)
-        change_word(states[random_word() % WORKERS], random_word() % 2 ? 17 : 40);
+        hostile_change(&hostile, states[random_word() % WORKERS], random_word() % 2 ? 17 : 40);
     if (random_word() % 4096 == 0)
-        change_word(_PyRuntime, 64);
+        hostile_change(&hostile, _PyRuntime, 64);
     if (random_word() % 8 == 0)
         write_sane();
 }
@@ -159,15 +120,12 @@ int main(int argc, char **argv)
 {
     pthread_t threads[WORKERS];
     const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 2);
-    char *region = mmap(NULL, (PAGES + WORKERS) * PAGE_WORDS * 8, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    check(region != MAP_FAILED, "memory is mapped");
-    for (int i = 0; i < WORKERS; i++)
-        chunks[i] = (uint64_t *)(void *)(region + (size_t)(PAGES + i) * PAGE_WORDS * 8);
-    for (int i = 0; i < PAGES; i++)
-        check(mprotect(pages[i] = region + (size_t)i * PAGE_WORDS * 8, PAGE_WORDS * 8,
-                       i % 2 ? PROT_NONE : PROT_READ) == 0,
-              "pages cannot be read");
+    uint64_t *more = hostile_init(&hostile, WORKERS);
+    hostile_add(&hostile, memory, WORDS);
+    for (int i = 0; i < WORKERS; i++) {
+        chunks[i] = more + (size_t)i * HOSTILE_PAGE_WORDS;
+        hostile_add(&hostile, states[i], 64);
+    }
     write_sane();
     for (uint64_t i = 0; i < WORKERS; i++)
         check(pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i) == 0, "a thread begins");

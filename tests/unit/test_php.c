@@ -1,5 +1,5 @@
-/* The frames of PHP are read from memory as they are there, with names and lines; hostile memory costs frames and names
- * only. */
+/* The frames of PHP are read from memory as they are there, with names and lines; hostile memory costs frames
+ * and names only. */
 #include "lib/unit.h"
 
 #include "interp/php_names.h"
@@ -89,7 +89,8 @@ static void a_program_that_runs_no_script_has_none(void **state)
 static void functions_in_c_have_native_frames(void **state)
 {
     fake_php_call(&php, function_named("f"), 0, true);
-    fake_php_call(&php, fake_php_internal(&php, "sleep", 0x1230), 0, true); /* called by one in C: marked too */
+    fake_php_call(&php, fake_php_internal(&php, "sleep", 0x1230), 0,
+                  true); /* called by one in C: marked too */
     walk(2);
     assert_true(stack.frames[0].is_native);
     assert_false(stack.frames[0].is_entry);
@@ -275,7 +276,8 @@ static void another_file_at_the_same_address_renames_nothing(void **state)
     }
     bytes[strlen(file)]++; /* after its end: anything */
     assert_true(name_frame(0));
-    fake_set(&php.block, filename + SIG_PHP_STRING_HASH, 77); /* it is known now: another check, and no name */
+    fake_set(&php.block, filename + SIG_PHP_STRING_HASH,
+             77); /* it is known now: another check, and no name */
     assert_false(name_frame(0));
 }
 
