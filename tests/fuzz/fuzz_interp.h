@@ -1,6 +1,6 @@
 /*
- * For fuzzers of interpreters: words of a sound one's memory are overwritten, and what is found in it keeps its
- * promises.
+ * For fuzzers of interpreters: words of a sound one's memory are overwritten, and what is found in it keeps
+ * its promises.
  */
 #ifndef WALLPROF_FUZZ_INTERP_H
 #define WALLPROF_FUZZ_INTERP_H

@@ -1,6 +1,6 @@
 /*
- * For programs that overwrite their interpreter's memory all the time: wild pointers into its records, to pages
- * that cannot be read, and anywhere.
+ * For programs that overwrite their interpreter's memory all the time: wild pointers into its records, to
+ * pages that cannot be read, and anywhere.
  */
 #ifndef WALLPROF_HOSTILE_H
 #define WALLPROF_HOSTILE_H

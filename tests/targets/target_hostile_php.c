@@ -1,7 +1,7 @@
 /*
- * A program that looks like PHP 8.2 to whoever reads its memory, and whose memory is hostile: one thread writes
- * wild pointers over the frames, functions and strings all the time. The first thread computes and sleeps in what
- * is called execute_ex.
+ * A program that looks like PHP 8.2 to whoever reads its memory, and whose memory is hostile: one thread
+ * writes wild pointers over the frames, functions and strings all the time. The first thread computes and
+ * sleeps in what is called execute_ex.
  *
  *     target_hostile_php SECONDS
  */
@@ -72,7 +72,8 @@ static void write_sane(void)
 /* A frame without a function leads to generators. */
 static void delegate(void)
 {
-    uint64_t *frame = frames + random_word() % FRAMES * FRAME_WORDS, *generator = &memory[random_word() % 2000];
+    uint64_t *frame = frames + random_word() % FRAMES * FRAME_WORDS,
+             *generator = &memory[random_word() % 2000];
     generator[2] = address_of(zend_ce_generator);
     frame[3] = 0;
     frame[4] = address_of(generator);

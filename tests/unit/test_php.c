@@ -261,24 +261,27 @@ static void evaluated_text_says_so(void **state)
 }
 
 /* The next request's functions come to lie where those of the last one were, with the same pointers. */
-static void another_file_at_the_same_address_renames_nothing(void **state)
+static void other_names_at_the_same_address_rename_nothing(void **state)
 {
-    const uint64_t function = function_named(NULL);
+    const uint16_t fields[] = {php.layout.function.filename, php.layout.function.name};
+    const uint64_t function = function_named("fetch");
     fake_php_call(&php, function, 0, true);
-    walk(1);
-    const uint64_t filename = *fake_at(&php.block, function + php.layout.function.filename);
-    char *bytes = (char *)fake_at(&php.block, filename + SIG_PHP_STRING_BYTES);
-    for (size_t i = 0; i < strlen(file); i++) {
-        bytes[i]++;
-        assert_false(name_frame(0));
-        bytes[i]--;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const uint64_t string = *fake_at(&php.block, function + fields[i]);
+        char *bytes = (char *)fake_at(&php.block, string + SIG_PHP_STRING_BYTES);
+        const size_t length = strlen(bytes);
+        walk(1);
+        for (size_t at = 0; at < length; at++) {
+            bytes[at]++;
+            assert_false(name_frame(0));
+            bytes[at]--;
+            assert_true(name_frame(0));
+        }
+        bytes[length]++; /* after its end: anything */
         assert_true(name_frame(0));
+        fake_set(&php.block, string + SIG_PHP_STRING_HASH, 77); /* known from now on: another check */
+        assert_false(name_frame(0));
     }
-    bytes[strlen(file)]++; /* after its end: anything */
-    assert_true(name_frame(0));
-    fake_set(&php.block, filename + SIG_PHP_STRING_HASH,
-             77); /* it is known now: another check, and no name */
-    assert_false(name_frame(0));
 }
 
 static void names_that_cannot_be_read_are_none(void **state)
@@ -315,7 +318,7 @@ int main(void)
         cmocka_unit_test_setup(methods_have_their_class, setup),
         cmocka_unit_test_setup(names_are_text, setup),
         cmocka_unit_test_setup(evaluated_text_says_so, setup),
-        cmocka_unit_test_setup(another_file_at_the_same_address_renames_nothing, setup),
+        cmocka_unit_test_setup(other_names_at_the_same_address_rename_nothing, setup),
         cmocka_unit_test_setup(names_that_cannot_be_read_are_none, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

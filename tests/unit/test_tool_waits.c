@@ -266,8 +266,8 @@ static void one_node_is_told_as_all_are(void **state)
     meaning_deinit(&meaning);
 }
 
-/* CPython makes all waits of locks, which its own library tells apart. */
-static void what_python_waits_for(void **state)
+/* CPython makes all waits of locks, which its own library tells apart. PHP polls sockets. */
+static void what_scripts_wait_for(void **state)
 {
 #define LIBRARY "/usr/lib/python3.11/"
 #define LOCK    "PyThread_acquire_lock_timed", "sem_wait"
@@ -286,6 +286,14 @@ static void what_python_waits_for(void **state)
         {STACK(LIBRARY "concurrent/futures/thread.py:_worker", LOCK), WAIT_IDLE},
         {STACK(LIBRARY "concurrent/futures/thread.py:_worker", "shop.py:count", LOCK), WAIT_LOCK},
         {STACK("shop.py:<module>", "shop.py:take_gil", "recv"), WAIT_SOCKET},
+        /* what polls in a function of streams is a socket's, and not for work */
+        {STACK("_start", "/srv/shop.py:{main}", "_php_stream_fill_read_buffer", "poll"), WAIT_SOCKET},
+        {STACK("_start", "/srv/shop.py:{main}", "_php_stream_fill_read_buffer", "read"), WAIT_FILE},
+        {STACK("_start", "/srv/shop.py:{main}", "curl_easy_perform", "pthread_mutex_lock"), WAIT_LOCK},
+        {STACK("_start", "/srv/shop.py:{main}", "poll"), WAIT_IDLE},
+        {STACK("_start", "/srv/shop.py:{main}", "_php_stream_read", "/srv/shop.py:Wrapper::read",
+               "nanosleep"),
+         WAIT_SLEEP},
     };
     struct fixture *fixture = *state;
     struct meaning_names names;
@@ -333,7 +341,7 @@ int main(void)
         TEST(threads_of_one_name_wait_for_the_same),
         TEST(waits_for_a_cpu_are_not_labelled),
         TEST(one_node_is_told_as_all_are),
-        TEST(what_python_waits_for),
+        TEST(what_scripts_wait_for),
         TEST(folded_stacks_end_in_what_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

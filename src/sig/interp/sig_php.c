@@ -1,6 +1,6 @@
 /*
  * Functions of a request are given back at its end, and those of the next one may come to lie at the same
- * addresses, with the same pointers. So a function's check has what its file's name says too.
+ * addresses, with the same pointers. So a function's check has what its name and its file's name say too.
  */
 #include "sig_php.h"
 
@@ -56,7 +56,8 @@ uint64_t sig_php_function_check(const struct sig_php_layout *layout, const struc
     hash = sig_interp_mix(hash, sig_interp_half(record, layout->function.last));
     hash = sig_interp_mix(hash, sig_interp_word(record, layout->function.opcodes));
     hash = sig_interp_mix(hash, sig_interp_word(record, layout->function.first_line)); /* and the last one */
-    return mix_string(walk, sig_interp_mix(hash, filename), filename, is_held) | 1;
+    hash = mix_string(walk, sig_interp_mix(hash, filename), filename, is_held);
+    return mix_string(walk, hash, sig_interp_word(record, layout->function.name), is_held) | 1;
 }
 
 /* The function's record, or NULL. *ret_check: its hash, 0 if it is none. */

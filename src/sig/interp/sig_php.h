@@ -59,8 +59,8 @@ enum { SIG_PHP_STRING_HASH = 8, SIG_PHP_STRING_LENGTH = 16, SIG_PHP_STRING_BYTES
 /* See sig_walk_frames.h. The thread's state is the address of the engine's record. */
 bool sig_php_walk(const struct sig_php_layout *layout, const struct sig_interp_walk *walk);
 
-/* The hash of a function: of its record, layout->function.bytes at an aligned address, and of its file's
- * name. 0 if it is no function. */
+/* The hash of a function: of its record, layout->function.bytes at an aligned address, and of its name and
+ * its file's. 0 if it is no function. */
 uint64_t sig_php_function_check(const struct sig_php_layout *layout, const struct sig_interp_walk *walk,
                                 const uint64_t *record, bool is_held);
 

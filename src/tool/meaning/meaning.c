@@ -11,6 +11,9 @@
 #define MACHINE_OWN 0x80
 /* Of a machine: none around it says more. */
 #define MACHINE_LAST 0x40
+/* Of a machine: only where it polls. */
+#define MACHINE_POLLS 0x20
+#define MACHINE_FLAGS (MACHINE_OWN | MACHINE_LAST | MACHINE_POLLS)
 
 struct meaning_of_function {
     uint8_t machine; /* 1 + enum wait_kind, and these; 0 for none */
@@ -44,6 +47,8 @@ static uint8_t machine_of(const struct symbol_function *function)
                           ? wait_machine_of_script(function->file, function->name, &kind, &is_own)
                           : wait_machine_of(function->name, &kind);
     bool is_last = !function->is_script && wait_machine_is_gil(function->name);
+    if (!is_machine && !function->is_script && wait_machine_polls(function->name))
+        return (1 + WAIT_SOCKET) | MACHINE_OWN | MACHINE_POLLS;
     return is_machine ? (uint8_t)((1 + kind) | (is_own ? MACHINE_OWN : 0) | (is_last ? MACHINE_LAST : 0)) : 0;
 }
 
@@ -117,8 +122,10 @@ static enum wait_kind wait_of_pseudo(const struct location *location)
 static enum wait_kind wait_of(const struct meaning_names *names, const struct tree *tree, arena_ref node,
                               uint8_t machine, uint32_t depth)
 {
-    enum wait_kind kind = machine ? (enum wait_kind)((machine & ~(MACHINE_OWN | MACHINE_LAST)) - 1)
-                                  : guess_wait(names->profile, tree, node);
+    const bool is_sure = machine && !(machine & MACHINE_POLLS);
+    enum wait_kind kind = is_sure ? WAIT_POLL : guess_wait(names->profile, tree, node);
+    if (machine && kind == WAIT_POLL)
+        kind = (enum wait_kind)((machine & ~MACHINE_FLAGS) - 1);
     return wait_kind_is_for_work(kind, depth <= MEANING_IDLE_DEPTH) ? WAIT_IDLE : kind;
 }
 

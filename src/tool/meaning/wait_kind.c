@@ -297,6 +297,13 @@ bool wait_machine_of(const char *function, enum wait_kind *ret)
     return false;
 }
 
+/* PHP's streams are files, pipes and sockets, and only sockets are polled. */
+bool wait_machine_polls(const char *function)
+{
+    return name_match("_php_stream_*", function) || name_match("php_network_*", function) ||
+           name_match("curl_easy_perform", function);
+}
+
 bool wait_machine_is_gil(const char *function)
 {
     return name_match("take_gil*", function) || strcmp(function, "PyEval_RestoreThread") == 0;

@@ -47,6 +47,9 @@ bool wait_guess_add(struct wait_guess *guess, const char *function);
  */
 bool wait_machine_of(const char *function, enum wait_kind *ret);
 
+/* Whether what polls in the function waits for the network, whatever else the function is used for. */
+bool wait_machine_polls(const char *function);
+
 /* Whether a machine is the interpreter's lock. Who waits for that has got what is waited for around it. */
 bool wait_machine_is_gil(const char *function);
 
