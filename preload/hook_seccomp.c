@@ -125,6 +125,7 @@ static const struct call optional_of_sampler[] = {
     {SYS_fchmod, {0}},
     {SYS_ftruncate, {0}},
     {SYS_futex, {0, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG}},
+    {SYS_futex, {0, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG}},
     {-1, {0}},
 };
 

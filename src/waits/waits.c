@@ -98,7 +98,8 @@ static bool read_again(const struct known_lock *lock, uint64_t at, uint32_t *wor
         *word = sig_load_relaxed((const uint32_t *)(uintptr_t)at);
         return true;
     }
-    return is_still(at, *word) || sig_memory_copy(word, at, sizeof *word);
+    /* Where the kernel is not to copy for us, it is not to compare either. */
+    return (sig_memory_has_copies() && is_still(at, *word)) || sig_memory_copy(word, at, sizeof *word);
 }
 
 /* What another thread's sample in this tick has read counts, unless this one has begun to wait since. */
