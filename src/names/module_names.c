@@ -200,7 +200,7 @@ static bool has_only_symbols(const struct elf_image *image, const char *path)
            !elf_section_named(image, ".gnu_debugdata") && !has_linked_debug_file(image, path);
 }
 
-bool module_names_are_plain(const struct module_names *names, const struct module *module)
+static bool is_plain(const struct module_names *names, const struct module *module)
 {
     const char *path = module_names_path(names->arena, module);
     char debug[DEBUG_PATH_BYTES];
@@ -208,10 +208,10 @@ bool module_names_are_plain(const struct module_names *names, const struct modul
     if (path[0] != '/' || !debug_file_path(module, debug) || access(debug, F_OK) == 0 ||
         getenv("DEBUGINFOD_URLS") || elf_image_open(&image, path) < 0)
         return false;
-    bool is_plain = elf_image_has_build_id(&image, module->build_id, module->build_id_bytes) &&
+    bool has_only = elf_image_has_build_id(&image, module->build_id, module->build_id_bytes) &&
                     has_only_symbols(&image, path);
     elf_image_deinit(&image);
-    return is_plain;
+    return has_only;
 }
 
 /* ---- the names ---- */
@@ -224,6 +224,8 @@ int module_names_find(const struct module_names *names, const struct module *mod
         name_from_vdso(&request);
         return 0;
     }
+    if (names->leaves_plain && is_plain(names, module))
+        return 0;
     int named = name_from_any_file(&request);
     if (named < 0)
         name_from_memory(&request);

@@ -29,22 +29,20 @@ struct module_names {
     struct string_pool *pool;  /* gets the names */
     struct memory_map *memory; /* read when it is first needed */
     bool is_another;           /* another process: memory is empty, and nothing is known to be loaded */
+    bool leaves_plain;         /* plain modules get no names (see below) */
     uint64_t start_utc_ns;     /* of the process; 0: not known, and the times of files are not compared */
 };
 
 /*
+ * Of a plain module symbols are all that is to be known, and any other reader of the file finds the same
+ * names: the file at the recorded path has the module's build-id, there is no debug information for it, and
+ * no server that is asked for some.
+ *
  * Names queries[0..count), which are sorted, of a module. 0, or why its file was not used: -ESTALE if another
  * file is at its path, -ENOENT if there is none, or another -errno.
  */
 int module_names_find(const struct module_names *names, const struct module *module,
                       struct elf_query *queries, size_t count);
-
-/*
- * Whether the symbols in the module's file are all that is to be known, and any other reader of the file
- * finds the same names: the file at the recorded path has the module's build-id, and there is no debug
- * information for it, and no server that is asked for some.
- */
-bool module_names_are_plain(const struct module_names *names, const struct module *module);
 
 /* The recorded path of a module, or "[unknown]". */
 const char *module_names_path(const struct arena *arena, const struct module *module);

@@ -167,9 +167,6 @@ static void name_module(struct symbolizing *naming, struct symbolize_entry *entr
 {
     struct symbols *symbols = naming->symbols;
     bool has_names = false;
-    if (naming->process->leaves_plain &&
-        module_names_are_plain(&naming->module_names, entry_module(naming, &entries[0])))
-        return;
     for (size_t i = 0; i < count; i++)
         naming->queries[i] = (struct elf_query){.elf_address = entries[i].elf_address};
     int error =
@@ -377,6 +374,7 @@ struct symbols *symbolize_create(const struct tree *tree, const struct module_li
                                                     .pool = &naming.symbolized->names,
                                                     .memory = &naming.symbolized->memory,
                                                     .start_utc_ns = process->start_utc_ns,
+                                                    .leaves_plain = process->leaves_plain,
                                                     .is_another = !process->modules};
         naming.symbolized->memory.is_read = !process->modules;
         number_frames(naming.symbols);
