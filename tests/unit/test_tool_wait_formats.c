@@ -1,4 +1,5 @@
-/* What formats with times, and pages, say of waits: on what, and who held it. The profile is waiting_profile.h's. */
+/* What formats with times, and pages, say of waits: on what, and who held it. The profile is
+ * waiting_profile.h's. */
 #include "tool/formats/formats.h"
 
 #include "lib/fake_files.h"
