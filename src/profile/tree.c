@@ -196,7 +196,7 @@ arena_ref tree_location(struct tree *tree, arena_ref module, uint64_t address, u
                                                                     .function_start = function_start});
 }
 
-static arena_ref find_child(const struct tree *tree, arena_ref parent, arena_ref location)
+arena_ref tree_find_child(const struct tree *tree, arena_ref parent, arena_ref location)
 {
     uint32_t mask = tree->node_index.capacity - 1;
     uint32_t at = (uint32_t)node_hash(parent, location) & mask;
@@ -211,7 +211,7 @@ static arena_ref find_child(const struct tree *tree, arena_ref parent, arena_ref
 static arena_ref find_or_make_child(struct tree *tree, arena_ref parent, arena_ref location,
                                     arena_alloc_fn *alloc)
 {
-    arena_ref ref = find_child(tree, parent, location);
+    arena_ref ref = tree_find_child(tree, parent, location);
     if (ref)
         return ref;
     if (!tree_index_reserve(tree, &tree->node_index, node_hash_of))
@@ -250,7 +250,7 @@ arena_ref tree_pseudo_child(struct tree *tree, arena_ref parent, enum pseudo_fra
     arena_ref location = tree_pseudo_location(tree, pseudo);
     arena_ref child = location ? find_or_make_child(tree, parent, location, arena_alloc_reserved) : 0;
     if (!child)
-        child = find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
+        child = tree_find_child(tree, parent, tree->pseudo[PSEUDO_OVERFLOW]);
     return child ? child : parent;
 }
 

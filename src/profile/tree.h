@@ -231,7 +231,10 @@ bool tree_same_function(const struct tree *tree, arena_ref a, arena_ref b);
 /* The ancestor of a node at a depth, or the node itself. */
 arena_ref tree_ancestor_at(const struct tree *tree, arena_ref node, uint32_t depth);
 
-/* The child of a node for a location, made if new; 0 without memory. */
+/* The child of a node for a location, 0 if there is none. */
+arena_ref tree_find_child(const struct tree *tree, arena_ref parent, arena_ref location);
+
+/* The same, made if new; 0 without memory. */
 arena_ref tree_child(struct tree *tree, arena_ref parent, arena_ref location);
 
 /* The node for a path below a node, innermost location first, made if new. Where memory ends, or a location

@@ -52,7 +52,6 @@ static std::mutex cxx_mutex;
 static std::timed_mutex cxx_timed;
 static std::shared_mutex cxx_shared;
 static std::recursive_mutex cxx_recursive;
-static pthread_mutex_t *on_heap;
 static pthread_t sleeper;
 
 using action = std::function<void()>;
@@ -171,7 +170,6 @@ KEEP_FRAME static void append_to_journal(pthread_mutex_t *mutex)
 static void begin_mutexes()
 {
     const size_t bytes = sizeof(pthread_mutex_t);
-    const action nothing = [] {};
     struct {
         const char *name, *on;
         pthread_mutex_t *mutex;
@@ -208,7 +206,6 @@ static void begin_mutexes()
         begin_case({name, "mutex in append_to_journal*", mutex, bytes, [mutex] { lock(mutex); }, {[mutex] {
                         append_to_journal(mutex);
                     }}});
-        on_heap = mutex;
     }
     begin_case(
         {"cxx", "mutex cxx_mutex", &cxx_mutex, bytes, [] { cxx_mutex.lock(); }, {[] { cxx_mutex.lock(); }}});

@@ -135,6 +135,22 @@ static void the_timeline_has_a_record_for_each_holder(void **state)
     assert_int_equal(timeline->records[1].node, fixture.thread.credited);
 }
 
+/* Of the memory five eighths may be used before there are no new ones. */
+static void waits_leave_room_for_stacks(void **state)
+{
+    const size_t bytes = fixture.arena.size_bytes;
+    observe(10, 10, "ml", fixture.lock, fixture.one);
+    while (fixture.arena.used_bytes <= bytes / 8 * 5)
+        assert_int_not_equal(arena_alloc(&fixture.arena, 1024), 0);
+    observe(20, 20, NULL, fixture.lock, fixture.one);
+    observe(50, 50, NULL, fixture.lock, fixture.two);
+    observe(90, 90, "mw", fixture.lock, fixture.two);
+    end(90, FOLD_REST_UNSAMPLED);
+    assert_int_equal(blocked_at("ml", fixture.lock, fixture.one), 20);
+    assert_int_equal(blocked_at("ml", fixture.lock, 0), 30);
+    assert_int_equal(blocked_at("mw", 0, 0), 40);
+}
+
 /* Then its time is at the deepest node that there is. */
 static void without_memory_no_time_is_lost(void **state)
 {
@@ -156,6 +172,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_holder_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(a_label_makes_no_call, setup, teardown),
         cmocka_unit_test_setup_teardown(the_timeline_has_a_record_for_each_holder, setup, teardown),
+        cmocka_unit_test_setup_teardown(waits_leave_room_for_stacks, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory_no_time_is_lost, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
