@@ -3,6 +3,7 @@
 #include "fold.h"
 #include "fold_gaps.h"
 #include "fold_timeline.h"
+#include "fold_waits.h"
 #include "folded_stack.h"
 #include "base/smaller.h"
 
@@ -147,29 +148,6 @@ static void follow_stack(struct tree *tree, struct fold_thread *thread,
     thread->label_depth = now.label_depth;
 }
 
-/* Each pair of a lock and a holder below each stack is a node or two. So that they leave room for stacks, new
- * ones are made only while so large a part of the memory is free, beside what is kept for other ends. */
-enum { FREE_FOR_WAITS_PARTS = 4 };
-
-static bool has_room_for_waits(const struct tree *tree)
-{
-    return tree_nodes_left(tree) > tree->arena->size_bytes / FREE_FOR_WAITS_PARTS / sizeof(struct tree_node);
-}
-
-/* The node for what is waited for at a node. Where there is no room it is that node, or the lock's. */
-static arena_ref node_of_wait(struct tree *tree, arena_ref node, const struct fold_wait *wait)
-{
-    const arena_ref labels[] = {wait->on, wait->holder};
-    for (size_t i = 0; i < sizeof labels / sizeof *labels && labels[i]; i++) {
-        arena_ref child = has_room_for_waits(tree) ? tree_child(tree, node, labels[i])
-                                                   : tree_find_child(tree, node, labels[i]);
-        if (!child)
-            break;
-        node = child;
-    }
-    return node;
-}
-
 /* The node that an observation's time goes to. thread->node follows a stack that was seen. */
 static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thread,
                                      const struct fold_observation *observation)
@@ -181,7 +159,7 @@ static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thre
     if (!observation->is_unchanged)
         follow_stack(tree, thread, observation);
     arena_ref node = node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
-    return thread->waiting = node_of_wait(tree, node, &observation->wait);
+    return thread->waiting = fold_node_of_wait(tree, node, &observation->wait);
 }
 
 /* ---- an observation ---- */

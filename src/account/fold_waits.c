@@ -1,0 +1,23 @@
+#include "fold_waits.h"
+
+/* Each pair of a lock and a holder below each stack is a node or two. So that they leave room for stacks, new
+ * ones are made only while so large a part of the memory is free, beside what is kept for other ends. */
+enum { FREE_FOR_WAITS_PARTS = 4 };
+
+static bool has_room_for_waits(const struct tree *tree)
+{
+    return tree_nodes_left(tree) > tree->arena->size_bytes / FREE_FOR_WAITS_PARTS / sizeof(struct tree_node);
+}
+
+arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct fold_wait *wait)
+{
+    const arena_ref labels[] = {wait->on, wait->holder};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels && labels[i]; i++) {
+        arena_ref child = has_room_for_waits(tree) ? tree_child(tree, node, labels[i])
+                                                   : tree_find_child(tree, node, labels[i]);
+        if (!child)
+            break;
+        node = child;
+    }
+    return node;
+}

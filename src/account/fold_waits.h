@@ -1,0 +1,16 @@
+/*
+ * What a thread waits for, as nodes below its stack.
+ *
+ * Called from: fold.c, in the sampler thread.
+ */
+#ifndef WALLPROF_FOLD_WAITS_H
+#define WALLPROF_FOLD_WAITS_H
+
+#include "fold.h"
+
+/* The node for what is waited for at a node, made if new. Where there is no room it is that node, or the
+ * lock's.
+ */
+arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct fold_wait *wait);
+
+#endif
