@@ -173,6 +173,7 @@ static uint64_t first_stretch_ns(const struct sampler *sampler, uint64_t start_n
 
 static void begin_thread(struct sampler *sampler, struct thread *thread)
 {
+    thread->holder.shares_tid = take_tid(sampler, thread->tid);
     bool has_left = sampler->is_stopped &&
                     sig_load_acquire(&thread->end_ns) != 0; /* partner: the release in threads_leave */
     if (has_left || threads_add(sampler->threads, thread) < 0) {
@@ -181,7 +182,6 @@ static void begin_thread(struct sampler *sampler, struct thread *thread)
         return;
     }
     observe_begin(&sampler->observer, thread);
-    thread->holder.shares_tid = take_tid(sampler, thread->tid);
     if (thread->start_ns < sampler->start_ns)
         thread->start_ns = sampler->start_ns;
     if (sampler->is_stopped)
