@@ -66,8 +66,11 @@ struct sig_interp_thread {
 struct sig_interp_scratch {
     uint64_t state[SIG_INTERP_STATE_WORDS]; /* a copy of the thread's state, and of code objects */
     uint64_t frame[SIG_INTERP_FRAME_WORDS]; /* a copy of a frame */
-    struct {
+    struct sig_interp_known {
         uint64_t code, check;
+        uint64_t instructions; /* these three: PHP's. Where they begin, and their bytes */
+        uint32_t bytes;
+        bool is_native, is_nameless;
     } known[SIG_INTERP_KNOWN_CODES]; /* by address: recursion meets the same code again */
     uint32_t reads_left;
 };

@@ -60,77 +60,74 @@ uint64_t sig_php_function_check(const struct sig_php_layout *layout, const struc
     return mix_string(walk, hash, sig_interp_word(record, layout->function.name), is_held) | 1;
 }
 
-/* The function's record, or NULL. *ret_check: its hash, 0 if it is none. */
-static const uint64_t *function_at(const struct walk *walk, uint64_t function, uint64_t *ret_check)
+static void know(const struct walk *walk, struct sig_interp_known *known, uint64_t function, bool is_held)
+{
+    const struct sig_php_layout *layout = walk->layout;
+    const uint64_t *record = walk->common->scratch->state;
+    const uint64_t bytes =
+        (uint64_t)sig_interp_half(record, layout->function.last) * SIG_PHP_INSTRUCTION_BYTES;
+    known->code = function;
+    known->check = sig_php_function_check(layout, walk->common, record, is_held);
+    known->instructions = sig_interp_word(record, layout->function.opcodes);
+    known->bytes = bytes <= INT32_MAX ? (uint32_t)bytes : 0;
+    known->is_native = sig_interp_byte(record, 0) == SIG_PHP_INTERNAL;
+    known->is_nameless = sig_interp_word(record, layout->function.name) == 0;
+}
+
+/* What is known of a function; NULL if it cannot be read. Its check is 0 if it is none. */
+static const struct sig_interp_known *function_at(const struct walk *walk, uint64_t function)
 {
     struct sig_interp_scratch *scratch = walk->common->scratch;
+    struct sig_interp_known *known = &scratch->known[sig_interp_known_at(function)];
     const bool is_held = walk->common->stack->count > 0; /* the innermost frame may be half made */
-    const size_t at = sig_interp_known_at(function);
-    *ret_check = 0;
+    if (known->code == function)
+        return known;
     if (!sig_interp_read(walk->common, scratch->state, function, walk->layout->function.bytes, is_held))
         return NULL;
-    if (scratch->known[at].code != function) {
-        scratch->known[at].check =
-            sig_php_function_check(walk->layout, walk->common, scratch->state, is_held);
-        scratch->known[at].code = function;
-    }
-    *ret_check = scratch->known[at].check;
-    return scratch->state;
+    know(walk, known, function, is_held);
+    return known;
 }
 
 /* ---- frames ---- */
 
 /* How far the instruction is from the function's first one; below 0 if it is none of the function's. */
-static int32_t distance_of(const struct sig_php_layout *layout, const uint64_t *function,
-                           uint64_t instruction)
+static int32_t distance_of(const struct sig_interp_known *function, uint64_t instruction)
 {
-    const uint64_t distance = instruction - sig_interp_word(function, layout->function.opcodes);
-    const uint64_t bytes =
-        (uint64_t)sig_interp_half(function, layout->function.last) * SIG_PHP_INSTRUCTION_BYTES;
-    return distance < bytes && bytes <= INT32_MAX && distance % SIG_PHP_INSTRUCTION_BYTES == 0
-               ? (int32_t)distance
-               : -1;
+    const uint64_t distance = instruction - function->instructions;
+    return distance < function->bytes && distance % SIG_PHP_INSTRUCTION_BYTES == 0 ? (int32_t)distance : -1;
 }
 
 /* The innermost frame's instruction is the register's, if that is one. */
-static int32_t instruction_of(const struct walk *walk, const uint64_t *frame, const uint64_t *function)
+static int32_t instruction_of(const struct walk *walk, const uint64_t *frame,
+                              const struct sig_interp_known *function)
 {
     int32_t at = -1;
     if (walk->common->stack->count == 0)
-        at = distance_of(walk->layout, function, walk->common->thread->instruction);
-    return at >= 0
-               ? at
-               : distance_of(walk->layout, function, sig_interp_word(frame, walk->layout->frame.instruction));
+        at = distance_of(function, walk->common->thread->instruction);
+    return at >= 0 ? at : distance_of(function, sig_interp_word(frame, walk->layout->frame.instruction));
 }
 
-/* The call that begins a fiber is a function without a name. */
-static bool begins_fiber(const struct walk *walk, const uint64_t *function)
-{
-    return sig_interp_byte(function, 0) == SIG_PHP_INTERNAL &&
-           sig_interp_word(function, walk->layout->function.name) == 0;
-}
-
+/* The call that begins a fiber is a function in C without a name. */
 static bool add_frame(const struct walk *walk, const uint64_t *words)
 {
     struct sig_interp_stack *stack = walk->common->stack;
     const uint64_t code = sig_interp_word(words, walk->layout->frame.function);
-    const uint32_t call_info = sig_interp_half(words, walk->layout->frame.call_info);
-    uint64_t check;
-    const uint64_t *function = function_at(walk, code, &check);
-    if (!check || stack->count == stack->capacity)
+    const bool is_top = (sig_interp_half(words, walk->layout->frame.call_info) & IS_TOP) != 0;
+    const struct sig_interp_known *function = function_at(walk, code);
+    if (!function || !function->check || stack->count == stack->capacity)
         return false;
-    if (begins_fiber(walk, function)) {
+    if (function->is_native && function->is_nameless) {
         if (stack->count > 0)
             stack->frames[stack->count - 1].is_switch = true;
         return true;
     }
-    const bool is_native = sig_interp_byte(function, 0) == SIG_PHP_INTERNAL;
-    const int32_t at = is_native ? -1 : instruction_of(walk, words, function);
-    stack->frames[stack->count++] = (struct sig_interp_frame){.code = code,
-                                                              .check = check,
-                                                              .at = at,
-                                                              .is_native = is_native,
-                                                              .is_entry = !is_native && (call_info & IS_TOP)};
+    stack->frames[stack->count] =
+        (struct sig_interp_frame){.code = code,
+                                  .check = function->check,
+                                  .at = function->is_native ? -1 : instruction_of(walk, words, function),
+                                  .is_native = function->is_native,
+                                  .is_entry = !function->is_native && is_top};
+    stack->count++;
     return true;
 }
 
