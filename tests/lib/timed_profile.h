@@ -17,8 +17,8 @@ struct timed_profile {
     struct timeline_record records[TIMED_PROFILE_STRETCHES];
 };
 
-/* processes: 1 or 2. slowness: all takes so many times as long. It must not be moved, as the profile refers to
- * the timeline. */
+/* processes: 1 or 2. slowness: all takes so many times as long. It must not be moved, as the profile refers
+ * to the timeline. */
 void timed_profile_init(struct timed_profile *timed, uint32_t processes, uint32_t slowness);
 
 #endif
