@@ -409,19 +409,18 @@ static void use_again(std::atomic<int> *stop, pthread_mutex_t *mutex, const std:
 }
 
 /* One that has ended holds it: who waits for it gives up after a while. */
-static void wait_for_dead(pthread_mutex_t *mutex)
+static void wait_for_dead(pthread_rwlock_t *rwlock)
 {
-    pthread_mutex_init(mutex, nullptr);
+    pthread_rwlock_init(rwlock, nullptr);
     std::thread([=] {
         name_this("dead");
-        lock(mutex);
+        pthread_rwlock_wrlock(rwlock);
     }).join();
     std::thread([=] {
         timespec end = timespec_of(clock_ns(CLOCK_REALTIME) + 20 * NS_PER_MS);
         name_this("none");
-        pthread_mutex_timedlock(mutex, &end);
+        pthread_rwlock_timedwrlock(rwlock, &end);
     }).join();
-    memset(mutex, 0, sizeof *mutex);
 }
 
 static void swap(uint64_t ms)
@@ -449,9 +448,9 @@ static void swap(uint64_t ms)
         }
     });
     std::thread dead([] {
-        static pthread_mutex_t mutex;
+        static pthread_rwlock_t left_locked;
         while (!is_over)
-            wait_for_dead(&mutex);
+            wait_for_dead(&left_locked);
     });
     usleep((useconds_t)(ms * 1000));
     is_over = true;
