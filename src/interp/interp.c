@@ -112,13 +112,23 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
     return INTERP_NATIVE;
 }
 
-void interp_note_wait(struct interp *interp, const uint64_t arguments[6], const uint64_t *addresses,
-                      size_t depth)
+bool interp_is_gil(const struct interp *interp, const uint64_t arguments[6])
 {
     enum { FUTEX_TIMEOUT = 3 };
-    if (!interp->module || interp->gil_start || !arguments[FUTEX_TIMEOUT] ||
-        arguments[0] - interp->runtime.address >= interp->runtime.bytes)
-        return;
+    return interp->module && arguments[FUTEX_TIMEOUT] &&
+           arguments[0] - interp->runtime.address < interp->runtime.bytes;
+}
+
+pid_t interp_gil_holder(const struct interp *interp, const uint64_t arguments[6])
+{
+    const struct interp_runtime *runtime = &interp->runtime;
+    return runtime->language->find_holder
+               ? (pid_t)runtime->language->find_holder(runtime, &kernel_memory, arguments[0])
+               : 0;
+}
+
+void interp_note_gil(struct interp *interp, const uint64_t *addresses, size_t depth)
+{
     const struct module *module = arena_at(interp->modules->list.arena, interp->module);
     for (size_t i = 0; i < depth && !interp->gil_start; i++) {
         if (addresses[i] >= module->start_pc && addresses[i] < module->end_pc)

@@ -112,12 +112,18 @@ void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
                  struct sig_interp_stack *stack);
 
 /*
- * A thread waits for a futex, for a limited time (arguments: of the call; its stack). If that lies in the
- * interpreter's own record, it is the interpreter's lock (the GIL): nothing else there is waited for so. The
- * function that waits has a name in no stripped interpreter, and is known by this from now on.
+ * Whether a thread that waits for a futex (arguments: of the call) waits for the interpreter's lock (the
+ * GIL): it does so for a limited time, and the futex lies in the interpreter's own record. Nothing else there
+ * is waited for so.
  */
-void interp_note_wait(struct interp *interp, const uint64_t arguments[6], const uint64_t *addresses,
-                      size_t depth);
+bool interp_is_gil(const struct interp *interp, const uint64_t arguments[6]);
+
+/* The tid of the thread that has the lock that such a thread waits for; 0: nobody, or it is not known. */
+pid_t interp_gil_holder(const struct interp *interp, const uint64_t arguments[6]);
+
+/* A thread waits for the interpreter's lock, in this stack. The function that waits has a name in no stripped
+ * interpreter, and is known by this from now on. */
+void interp_note_gil(struct interp *interp, const uint64_t *addresses, size_t depth);
 
 /* The location that stands for that function, take_gil; 0 without memory. */
 arena_ref interp_gil_location(struct interp *interp);

@@ -61,6 +61,11 @@ struct interp_language {
     uint64_t (*find_state)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
                            const struct sig_interp_thread *whose);
 
+    /* The kernel's id of the thread that has the interpreter's lock, by the word that others wait for; 0 if
+     * it is not known. NULL: there is no such lock. */
+    uint64_t (*find_holder)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                            uint64_t futex);
+
     /* False if the code is not there any more, or makes no sense. */
     bool (*read_names)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
                        const struct sig_interp_frame *frame, struct interp_names *ret);

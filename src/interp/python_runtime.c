@@ -1,6 +1,7 @@
 #include "python_runtime.h"
 
 #include "interp_runtime.h"
+#include "python_gil.h"
 #include "python_names.h"
 #include "sig/sys/sig_memory.h"
 
@@ -135,6 +136,12 @@ static uint64_t find_state(const struct interp_runtime *runtime, const struct si
     return python_runtime_find_state(&runtime->python, runtime->address, memory, whose);
 }
 
+static uint64_t find_holder(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                            uint64_t futex)
+{
+    return python_gil_holder(&runtime->python.frames, memory, futex);
+}
+
 static bool read_names(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
                        const struct sig_interp_frame *frame, struct interp_names *ret)
 {
@@ -149,5 +156,6 @@ const struct interp_language python_language = {
     .machinery = machinery_names,
     .find = find_python,
     .find_state = find_state,
+    .find_holder = find_holder,
     .read_names = read_names,
 };

@@ -143,6 +143,11 @@ static bool walk_call(const struct remote_thread *thread, const struct thread_st
     return is_cut_short || thread->is_silent;
 }
 
+struct gil_wait {
+    bool is_gil;
+    pid_t holder; /* 0: not known */
+};
+
 /* The frames of the interpreter, while the thread stands still. NULL without. */
 static const struct sig_interp_stack *read_frames(struct remote_sampler *sampler,
                                                   const struct remote_thread *thread)
@@ -185,6 +190,14 @@ static struct sig_memory_piece *words_of_lock(struct remote_sampler *sampler,
     return is_wanted ? &words->piece : NULL;
 }
 
+/* Whether the thread waits for the interpreter's lock, and who has it, while the thread stands still. */
+static struct gil_wait read_gil(const struct remote_sampler *sampler, const struct thread_stat_call *call)
+{
+    if (!sampler->interp || call->number != SYS_futex || !interp_is_gil(sampler->interp, call->arguments))
+        return (struct gil_wait){.is_gil = false};
+    return (struct gil_wait){true, interp_gil_holder(sampler->interp, call->arguments)};
+}
+
 static void find_wait(struct remote_sampler *sampler, const struct remote_thread *thread,
                       const struct thread_stat_call *call, const struct sig_remote_walk *walk,
                       struct waits_labels *ret)
@@ -197,14 +210,13 @@ static void find_wait(struct remote_sampler *sampler, const struct remote_thread
     waits_find(sampler->waits, &seen, &thread->memory->wait, ret);
 }
 
-/* A walk that was of a thread that stood still. Functions of the interpreter without a name may be known by
- * what they wait for. */
+/* A walk that was of a thread that stood still. */
 static void take_walk(const struct remote_sampler *sampler, const struct remote_thread *thread,
-                      const struct thread_stat_call *call, const struct sig_remote_walk *walk,
+                      const struct gil_wait *gil, const struct sig_remote_walk *walk,
                       const struct thread_stat_runs *runs)
 {
-    if (sampler->interp && call->number == SYS_futex)
-        interp_note_wait(sampler->interp, call->arguments, walk->addresses, walk->depth);
+    if (gil->is_gil)
+        interp_note_gil(sampler->interp, walk->addresses, walk->depth);
     refer_to(thread->memory, runs, is_whole(walk->end) && has_all_frames(sampler, thread));
     thread->memory->wait.is_waiting = false;
 }
@@ -250,13 +262,16 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         if (state != THREAD_STAT_KNOWN || !walk_call(thread, &call, &walk, lock))
             break;
         ret->interp = read_frames(sampler, thread);
+        const struct gil_wait gil = read_gil(sampler, &call);
         ret->labels = thread->labels_at ? sig_load_acquire(thread->labels_at) : 0;
         state = thread_stat_runs(stats, thread->stat, thread->tid, &after);
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
-        take_walk(sampler, thread, &call, &walk, &after);
+        take_walk(sampler, thread, &gil, &walk, &after);
         ret->wait = (struct waits_labels){0};
-        if (lock)
+        if (gil.is_gil && sampler->waits)
+            waits_find_named(sampler->waits, "GIL", gil.holder, &ret->wait);
+        else if (lock)
             find_wait(sampler, thread, &call, &walk, &ret->wait);
         ret->depth = walk.depth;
         ret->end = walk.end;

@@ -171,3 +171,9 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
     if (found.holder_at)
         ret->holder = find_holder(waits, walk->tid, memory);
 }
+
+void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct waits_labels *ret)
+{
+    ret->on = tree_label(waits->tree, WAIT_LABEL_ON, name);
+    ret->holder = holder ? waits->find_holder(waits->context, holder, 0) : 0;
+}

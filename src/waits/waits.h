@@ -106,6 +106,10 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
 void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,
                       struct waits_labels *ret);
 
+/* Of a thread that waits for a lock of another kind, such as an interpreter's: its name, and the tid of its
+ * holder, or 0. */
+void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct waits_labels *ret);
+
 /* The label of a holder's name. 0 without memory. */
 arena_ref waits_holder_label(struct lock_waits *waits, const char *name);
 

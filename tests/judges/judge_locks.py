@@ -3,11 +3,13 @@
 
     judge_locks.py held PROFILE REPORT
     judge_locks.py swap PROFILE
+    judge_locks.py gil|gil-without-holder PROFILE
 
 held: each thread of the report, a line WAITER HOLDER ON, has waited all the time: every sample of it says for which lock, and who
 holds it; "-": nothing is said. A name that ends in * may have a number after it. Time that nobody saw is left out.
 swap: a holder is of the waiter's group, which is its name without the letter at its end, and is not the waiter itself. Nobody holds
 what a thread of the group "none" waits for. Some holders are named, and that lock is.
+gil: gil-b waits for "GIL" and gil-a holds it, in nine tenths of that time at least; the other way round it is seldom seen. Nobody else holds it.
 """
 
 import collections
@@ -62,8 +64,22 @@ def judge_swap(profile):
     return not wrong and holders > 0 and named["none", False] > 0
 
 
+def judge_gil(profile, has_holder):
+    sums, is_right = waits_of(profile), True
+    waited = {said: wall_ns for said, wall_ns in sums.items() if said[2] == "GIL"}
+    for (thread, holder, _), wall_ns in waited.items():
+        good = holder == "-" or has_holder and {thread, holder} == {"gil-a", "gil-b"}
+        print(f"{'ok   ' if good else 'WRONG'} {thread} has waited {wall_ns / 1e6:.1f} ms for {holder}")
+        is_right = is_right and good
+    all_ns = sum(wall_ns for said, wall_ns in waited.items() if said[0] == "gil-b")
+    held_ns = waited.get(("gil-b", "gil-a", "GIL"), 0)
+    return is_right and all_ns > 0 and (not has_holder or held_ns >= 0.9 * all_ns)
+
+
 def main(command, profile, report=None):
     profile = Profile(profile)
+    if command.startswith("gil"):
+        return 0 if judge_gil(profile, command == "gil") else 1
     if command == "held":
         with open(report, encoding="utf-8") as lines:
             return 0 if judge_held(profile, lines) else 1
