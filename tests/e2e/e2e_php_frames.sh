@@ -1,6 +1,5 @@
 #!/bin/bash
 # PHP's functions in stacks, judged by what the program says of itself: waiting and computing processes, in 8.1 to 8.4.
-# test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 
