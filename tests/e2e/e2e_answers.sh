@@ -32,7 +32,7 @@ first_of_pprof() { # FILE
 check_answer() { # KIND
     local found explained
     run_tool top "$TMP/$1.pb.gz" >"$TMP/$1.top" || fail "$1: no report"
-    found=$(head -n 24 "$TMP/$1.top" | cut -c 1-80 | grep -a -m 1 -E '^ +[0-9.]+% ')
+    found=$(head -n 24 "$TMP/$1.top" | cut -c 1-80 | grep -a -m 1 -E '^ +[0-9.]+% .*: ') # not what is waited for, which may go on on a line of its own
     if [ "$1" = child ]; then
         found=$(sed -n '/ FUNCTION$/{n;p;q}' "$TMP/$1.top")
         [[ $found == *child*planted_child* ]] || complain "$1: the first row is '$found'"

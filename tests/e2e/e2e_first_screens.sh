@@ -24,7 +24,7 @@ screen() { # NAME OPTIONS OF top...
 expect() { # NAME FUNCTION WORDS KIND ROW
     local screen findings
     screen=$(screen "$1")
-    findings=$(grep -a -E '^ +[0-9.]+% ' <<<"$screen")
+    findings=$(grep -a -E '^ +[0-9.]+% .*: ' <<<"$screen")
     grep -a -E "% $2.*($3)" <<<"$findings" >/dev/null || complain "$1: the findings are '$findings', not $2, $3"
     sed -n '/ FUNCTION$/,$p' <<<"$screen" | grep -a -E "$4.*($5)" >/dev/null || complain "$1: no row of $5 that waits for $4"
     echo "$1: $findings"
