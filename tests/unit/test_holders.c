@@ -57,7 +57,8 @@ static void a_thread_of_ours_is_named(void **state)
 
 static void one_that_has_left_is_not(void **state)
 {
-    threads_leave(&threads, subject, "keeper");
+    static const char name[THREAD_NAME_BYTES] = "keeper";
+    threads_leave(&threads, subject, name);
     assert_string_equal(holder_of(gettid(), 0), "-");
 }
 
