@@ -253,12 +253,12 @@ static void begin_more_mutexes()
     const size_t bytes = sizeof(pthread_mutex_t);
     begin_waiter("w-again", "h-again", "mutex guard", &guard, bytes, [] {
         lock(&guard);
-        held++;
         pthread_cond_wait(&condition, &guard);
     });
     const int before = held;
-    begin("h-again", [] {
-        while (!waits_for(waiters.back()->tid, &condition, sizeof condition))
+    const waiter *again = waiters.back();
+    begin("h-again", [again] {
+        while (!waits_for(again->tid, &condition, sizeof condition))
             usleep(1000);
         lock(&guard);
         pthread_cond_broadcast(&condition);
