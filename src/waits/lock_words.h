@@ -3,7 +3,7 @@
  *
  * A thread that waits for a lock of the C library is blocked in futex(2). The address that it waits at is a
  * word of the lock, and the words beside it say who holds the lock. They are copied together with the
- * thread's stack (sig_memory_copy_with), at one moment between two readings of its run count. So the thread
+ * thread's stack (sig_memory_copy_some), at one moment between two readings of its run count. So the thread
  * waited at that moment, and the holder that the words name held the lock.
  *
  *  - A mutex's holder writes itself down after it has locked the mutex, and takes that back before it unlocks

@@ -84,8 +84,10 @@ static union {
 
 bool __real_sig_memory_copy(void *to, uint64_t from, size_t bytes);
 bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes);
-size_t __real_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
-size_t __wrap_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
+size_t __real_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+                                   struct sig_memory_piece *beside);
+size_t __wrap_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+                                   struct sig_memory_piece *beside);
 bool __real_sig_memory_is_readable(uint64_t address);
 bool __wrap_sig_memory_is_readable(uint64_t address);
 bool __real_sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes);
@@ -103,9 +105,10 @@ bool __wrap_sig_memory_copy(void *to, uint64_t from, size_t bytes)
     return may_be_seen(from) && __real_sig_memory_copy(to, from, bytes); /* a Haskell stack may be anywhere */
 }
 
-size_t __wrap_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
+size_t __wrap_sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+                                   struct sig_memory_piece *beside)
 {
-    return may_be_seen(from) ? __real_sig_memory_copy_some(to, from, bytes, mem_descriptor) : 0;
+    return may_be_seen(from) ? __real_sig_memory_copy_some(to, from, bytes, mem_descriptor, beside) : 0;
 }
 
 bool __wrap_sig_memory_is_readable(uint64_t address)

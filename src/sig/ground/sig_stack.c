@@ -97,9 +97,7 @@ static void copy_piece(struct sig_stack *stack)
     copy->pieces_left--;
     void *to = (void *)(uintptr_t)(stack->window_high + stack->shift);
     size_t bytes = end - stack->window_high;
-    size_t copied =
-        copy->beside ? sig_memory_copy_with(to, stack->window_high, bytes, copy->mem_descriptor, copy->beside)
-                     : sig_memory_copy_some(to, stack->window_high, bytes, copy->mem_descriptor);
+    size_t copied = sig_memory_copy_some(to, stack->window_high, bytes, copy->mem_descriptor, copy->beside);
     copy->beside = NULL;
     stack->window_high += copied & ~(size_t)(SIG_STACK_WORD_BYTES - 1);
 }

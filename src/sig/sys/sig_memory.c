@@ -76,7 +76,7 @@ bool sig_memory_copy(void *to, uint64_t from, size_t bytes)
 }
 
 /* Kernels copy up to the page that is missing, but promise this only between pieces (process_vm_readv(2)). */
-size_t sig_memory_copy_with(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor,
                             struct sig_memory_piece *beside)
 {
     size_t left_in_page = PAGE_BYTES - from % PAGE_BYTES;
@@ -90,11 +90,6 @@ size_t sig_memory_copy_with(void *to, uint64_t from, size_t bytes, int mem_descr
     if (copied < 0 && copied != -EFAULT && mem_descriptor >= 0)
         copied = sig_syscall4(SYS_pread64, mem_descriptor, (long)to, (long)bytes, (long)from);
     return copied > 0 ? (size_t)copied : 0;
-}
-
-size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor)
-{
-    return sig_memory_copy_with(to, from, bytes, mem_descriptor, NULL);
 }
 
 bool sig_memory_probe(uint8_t *to, uint64_t from, size_t bytes)

@@ -28,10 +28,6 @@ bool sig_memory_is_writable(uint64_t low, uint64_t high);
 /* Copies bytes through the kernel; false if any of them is not mapped, or the kernel refuses the call. */
 bool sig_memory_copy(void *to, uint64_t from, size_t bytes);
 
-/* Copies up to the first page that is not mapped; returns the number of bytes, 0 if the kernel refuses.
- * mem_descriptor is an open /proc/self/mem, which is read where process_vm_readv is refused, or -1. */
-size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor);
-
 /* Memory that lies elsewhere. */
 struct sig_memory_piece {
     uint64_t from;
@@ -40,9 +36,10 @@ struct sig_memory_piece {
     size_t copied; /* of them, from the first one on */
 };
 
-/* The same, and in the same system call what lies elsewhere. It is copied only if all else was, and the
- * kernel does not refuse process_vm_readv. */
-size_t sig_memory_copy_with(void *to, uint64_t from, size_t bytes, int mem_descriptor,
+/* Copies up to the first page that is not mapped; returns the number of bytes, 0 if the kernel refuses.
+ * mem_descriptor is an open /proc/self/mem, which is read where process_vm_readv is refused, or -1. beside,
+ * unless it is NULL, is copied in the same system call, but only if all else was, and by process_vm_readv. */
+size_t sig_memory_copy_some(void *to, uint64_t from, size_t bytes, int mem_descriptor,
                             struct sig_memory_piece *beside);
 
 /* Copies at most a page by probe and direct read: for memory that stays mapped, but may not be readable. */
