@@ -15,8 +15,8 @@
  *   thread does when it is sampled often.)
  * - calls: the frames that two successive stacks of a thread share, by call site, are the same calls. Each
  * frame below them is one new call. A change of labels makes no call.
- * - what a thread waits for stands below its stack (struct fold_wait). A lock may change hands while a thread
- *   waits for it: then an observation of the same stack ends the stretch before.
+ * - what a thread waits for stands below its stack (profile/wait_labels.h). A lock may change hands while a
+ * thread waits for it: then an observation of the same stack ends the stretch before.
  * - gaps: time that nobody could observe (gaps.h) is in no stretch. It goes to a pseudo-frame below the stack
  * that the thread was last seen in. Of the CPU time and the run delay that passed it has what does not fit
  * into the time beside it.
@@ -49,6 +49,7 @@
 #include "settle_claims.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
+#include "profile/wait_labels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,13 +64,6 @@ enum { FOLD_SHORT_PERIODS = 100 };
 
 /* A delay clock that the kernel does not tell. */
 #define FOLD_NO_DELAY UINT64_MAX
-
-/* What a thread waits for: labels that stand below its stack, the second one below the first. 0: not known.
- */
-struct fold_wait {
-    arena_ref on;     /* {on=...}: the lock */
-    arena_ref holder; /* {holder=...}: the thread that holds it */
-};
 
 /*
  * How far one thread's time is accounted for. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock.
@@ -113,7 +107,7 @@ struct fold_observation {
     const arena_ref *path; /* locations, innermost first; from the root, labels after them */
     size_t depth;          /* of the path; 0 from the root: no frame of the program was on the stack */
     uint32_t label_count;  /* how many labels the path has, or the base's path */
-    struct fold_wait wait; /* below the path; of an unchanged one too */
+    struct wait_locations wait; /* below the path; of an unchanged one too */
 };
 
 /* Whether a stack was seen: else the path is not read. */

@@ -9,7 +9,7 @@ static bool has_room_for_waits(const struct tree *tree)
     return tree_nodes_left(tree) > tree->arena->size_bytes / FREE_FOR_WAITS_PARTS / sizeof(struct tree_node);
 }
 
-arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct fold_wait *wait)
+arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct wait_locations *wait)
 {
     const arena_ref labels[] = {wait->on, wait->holder};
     for (size_t i = 0; i < sizeof labels / sizeof *labels && labels[i]; i++) {

@@ -11,6 +11,6 @@
 /* The node for what is waited for at a node, made if new. Where there is no room it is that node, or the
  * lock's.
  */
-arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct fold_wait *wait);
+arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct wait_locations *wait);
 
 #endif

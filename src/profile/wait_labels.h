@@ -41,6 +41,11 @@ static inline arena_ref wait_label_leaf(const struct tree *locations, const stru
     return node;
 }
 
+/* Locations of the two labels, the second one to stand below the first; 0: not known. */
+struct wait_locations {
+    arena_ref on, holder;
+};
+
 /* What is known of the wait at a node; NULL: not known. */
 struct wait_labels {
     const char *on, *holder;

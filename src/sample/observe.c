@@ -169,7 +169,7 @@ static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const str
                                            .cpu_clock_ns = sample->cpu_ns,
                                            .delay_clock_ns = sample->delay_ns,
                                            .is_unchanged = is_unchanged,
-                                           .wait = {sample->wait.on, sample->wait.holder}}};
+                                           .wait = sample->wait}};
     if (is_unchanged)
         return true;
     ret->stack =

@@ -200,7 +200,7 @@ static struct gil_wait read_gil(const struct remote_sampler *sampler, const stru
 
 static void find_wait(struct remote_sampler *sampler, const struct remote_thread *thread,
                       const struct thread_stat_call *call, const struct sig_remote_walk *walk,
-                      struct waits_labels *ret)
+                      struct wait_locations *ret)
 {
     const struct waits_walk seen = {.tid = thread->tid,
                                     .words = &sampler->lock_words,
@@ -268,7 +268,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         if (state != THREAD_STAT_KNOWN || after.count != before.count)
             continue;
         take_walk(sampler, thread, &gil, &walk, &after);
-        ret->wait = (struct waits_labels){0};
+        ret->wait = (struct wait_locations){0};
         if (gil.is_gil && sampler->waits)
             waits_find_named(sampler->waits, "GIL", gil.holder, &ret->wait);
         else if (lock)

@@ -56,9 +56,9 @@ struct remote_sample {
     /* Of UNCHANGED and WALKED: its CPU clock. Of SIGNAL: its CPU clock when the kernel last updated it, 0
      * when that was not read. */
     uint64_t cpu_ns;
-    bool is_runnable;         /* of SIGNAL: it was not blocked, so where it seems to be it waits for a CPU */
-    uint64_t delay_ns;        /* how long it has waited for a CPU; FOLD_NO_DELAY when that was not read */
-    struct waits_labels wait; /* of UNCHANGED and WALKED: what it waits for */
+    bool is_runnable;  /* of SIGNAL: it was not blocked, so where it seems to be it waits for a CPU */
+    uint64_t delay_ns; /* how long it has waited for a CPU; FOLD_NO_DELAY when that was not read */
+    struct wait_locations wait; /* of UNCHANGED and WALKED: what it waits for */
     /* Of WALKED: */
     const uint64_t *addresses; /* as sig_unwind's; valid until the next sample */
     uint32_t depth;

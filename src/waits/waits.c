@@ -1,5 +1,4 @@
 #include "waits.h"
-#include "profile/wait_labels.h"
 #include "sig/sys/sig_arch.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
@@ -121,9 +120,9 @@ static bool read_holder(struct lock_waits *waits, struct known_lock *lock, struc
 }
 
 void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,
-                      struct waits_labels *ret)
+                      struct wait_locations *ret)
 {
-    *ret = (struct waits_labels){0};
+    *ret = (struct wait_locations){0};
     if (!memory->is_waiting)
         return;
     struct known_lock *lock = lock_of(waits, memory);
@@ -148,12 +147,12 @@ static bool has_name(struct lock_waits *waits, const struct lock_found *found)
 }
 
 void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct waits_memory *memory,
-                struct waits_labels *ret)
+                struct wait_locations *ret)
 {
     struct lock_found found;
     const enum lock_role role = lock_functions_role(&waits->functions, walk->addresses, walk->depth);
     *memory = (struct waits_memory){.tick = waits->tick};
-    *ret = (struct waits_labels){0};
+    *ret = (struct wait_locations){0};
     lock_words_read(walk->words, walk->arguments, role, &found);
     if (found.kind == LOCK_UNKNOWN || !is_one(waits, &found) || !has_name(waits, &found))
         return;
@@ -172,7 +171,7 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
         ret->holder = find_holder(waits, walk->tid, memory);
 }
 
-void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct waits_labels *ret)
+void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct wait_locations *ret)
 {
     ret->on = tree_label(waits->tree, WAIT_LABEL_ON, name);
     ret->holder = holder ? waits->find_holder(waits->context, holder, 0) : 0;

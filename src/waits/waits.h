@@ -26,6 +26,7 @@
 #include "modules/modules.h"
 #include "other_processes.h"
 #include "profile/tree.h"
+#include "profile/wait_labels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,11 +67,6 @@ struct waits_memory {
     uint64_t tick; /* of the last sample that was walked */
 };
 
-/* Labels; 0: not known. */
-struct waits_labels {
-    arena_ref on, holder;
-};
-
 /* *waits is zeroed memory. tree and modules are not owned, and are there when the others are called. */
 void waits_init(struct lock_waits *waits, struct tree *tree, const struct modules *modules,
                 waits_holder_fn *find_holder, void *context);
@@ -100,15 +96,15 @@ struct waits_walk {
     size_t depth;
 };
 void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct waits_memory *memory,
-                struct waits_labels *ret);
+                struct wait_locations *ret);
 
 /* Of a thread that waits where it waited, if it has not run since: to be called before that is known. */
 void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,
-                      struct waits_labels *ret);
+                      struct wait_locations *ret);
 
 /* Of a thread that waits for a lock of another kind, such as an interpreter's: its name, and the tid of its
  * holder, or 0. */
-void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct waits_labels *ret);
+void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct wait_locations *ret);
 
 /* The label of a holder's name. 0 without memory. */
 arena_ref waits_holder_label(struct lock_waits *waits, const char *name);

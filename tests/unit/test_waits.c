@@ -92,28 +92,28 @@ static void copy_words(struct lock_words *words)
 
 /* Blocked in a function of the C library, which another one has called: of another library, because all of
  * this program counts as ours. */
-static struct waits_labels look(const void *word, uint32_t expected, const char *function, const void *caller,
-                                struct waits_memory *memory)
+static struct wait_locations look(const void *word, uint32_t expected, const char *function,
+                                  const void *caller, struct waits_memory *memory)
 {
     const uint64_t arguments[6] = {(uintptr_t)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected};
     const uint64_t addresses[] = {in_function(function), (uintptr_t)caller + RIGHT_AFTER};
     struct lock_words words;
     const struct waits_walk walk = {ONE + 1000, &words, arguments, addresses, 2};
-    struct waits_labels labels;
+    struct wait_locations labels;
     assert_true(lock_words_wanted(SYS_futex, arguments, &words));
     copy_words(&words);
     waits_find(&fixture.waits, &walk, memory, &labels);
     return labels;
 }
 
-static struct waits_labels look_at(pthread_mutex_t *mutex, struct waits_memory *memory)
+static struct wait_locations look_at(pthread_mutex_t *mutex, struct waits_memory *memory)
 {
     return look(mutex, 2, "pthread_mutex_lock", dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests"), memory);
 }
 
-static struct waits_labels look_again(struct waits_memory *memory)
+static struct wait_locations look_again(struct waits_memory *memory)
 {
-    struct waits_labels labels;
+    struct wait_locations labels;
     waits_begin_tick(&fixture.waits, fixture.waits.tick_ns + 100, true);
     waits_find_again(&fixture.waits, ONE + 1000, memory, &labels);
     return labels;
@@ -124,7 +124,7 @@ static const char *text_of(arena_ref label)
     return label ? tree_label_value(&fixture.arena, tree_location_at(&fixture.tree, label)) : "-";
 }
 
-static void assert_labels(struct waits_labels labels, const char *on, const char *holder)
+static void assert_labels(struct wait_locations labels, const char *on, const char *holder)
 {
     assert_string_equal(text_of(labels.on), on);
     assert_string_equal(text_of(labels.holder), holder);
@@ -207,7 +207,7 @@ static void a_holder_is_read_again(void **state)
 static void a_tick_has_one_reading(void **state)
 {
     struct waits_memory first, second;
-    struct waits_labels labels;
+    struct wait_locations labels;
     lock(&plain_mutex, ONE);
     look_at(&plain_mutex, &first);
     look_at(&plain_mutex, &second);
@@ -254,7 +254,7 @@ static void who_has_got_a_lock_waits_for_nobody(void **state)
     const uint64_t addresses[] = {in_function("_cmocka_run_group_tests")};
     struct lock_words words;
     struct waits_memory memory;
-    struct waits_labels labels;
+    struct wait_locations labels;
     plain_mutex.__data.__lock = (int)(FUTEX_WAITERS | ONE);
     assert_true(lock_words_wanted(SYS_futex, arguments, &words));
     copy_words(&words);
