@@ -12,7 +12,7 @@ size_t utf8_length(const char *sequence)
                     : lead >= 0xf0 && lead <= 0xf4 ? 4
                                                    : 0;
     for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
+        if (!utf8_is_inside((char)text[i]))
             return 0;
     }
     bool is_overlong = (lead == 0xe0 && text[1] < 0xa0) || (lead == 0xf0 && text[1] < 0x90);

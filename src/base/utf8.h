@@ -5,10 +5,17 @@
 #ifndef WALLPROF_UTF8_H
 #define WALLPROF_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The bytes of the sequence at text, which is NUL-terminated; 0 if it is not valid. */
 size_t utf8_length(const char *text);
+
+/* Whether a byte goes on with a character that began before it: no text may be cut there. */
+static inline bool utf8_is_inside(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
 
 /* In place. */
 void utf8_repair(char *text);

@@ -36,7 +36,7 @@ static void append(char ret[LABELS_VALUE_BYTES], const char *text, size_t bytes)
 {
     const size_t used = strlen(ret), room = LABELS_VALUE_BYTES - 1 - used;
     bytes = bytes < room ? bytes : room;
-    while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+    while (bytes > 0 && utf8_is_inside(text[bytes]))
         bytes--;
     memcpy(ret + used, text, bytes);
     ret[used + bytes] = '\0';

@@ -1,5 +1,6 @@
 #include "report_answer.h"
 #include "short_name.h"
+#include "base/utf8.h"
 #include "tool/io/text.h"
 
 #include <string.h>
@@ -71,11 +72,6 @@ void answer_where(const struct report *report, bool shows_idle, char ret[ANSWER_
 
 /* ---- what was waited for ---- */
 
-static bool is_within_letter(const char *at)
-{
-    return ((unsigned char)*at & 0xc0) == 0x80;
-}
-
 const char *answer_thing(const char *name, char ret[ANSWER_THING_BYTES])
 {
     enum { BEGIN_BYTES = 24, END_BYTES = ANSWER_THING_BYTES - BEGIN_BYTES - 4 };
@@ -83,9 +79,9 @@ const char *answer_thing(const char *name, char ret[ANSWER_THING_BYTES])
     const char *begin_end = name + BEGIN_BYTES, *end = name + bytes - END_BYTES;
     if (bytes < ANSWER_THING_BYTES)
         return strcpy(ret, name);
-    while (begin_end > name && is_within_letter(begin_end))
+    while (begin_end > name && utf8_is_inside(*begin_end))
         begin_end--;
-    while (is_within_letter(end))
+    while (utf8_is_inside(*end))
         end++;
     snprintf(ret, ANSWER_THING_BYTES, "%.*s...%s", (int)(begin_end - name), name, end);
     return ret;
