@@ -34,6 +34,10 @@ class CrowdTruth(Truth):
             super()._take(words)
 
 
+def is_blocked(truth, tid, name):
+    return tid != truth.main and name not in truth.threads
+
+
 def judge_functions(judge, profile, truth):
     found = estimates(profile, set(FUNCTIONS))
     looks = {name: sum(found[(name, function)][SAMPLES] for function in FUNCTIONS) for name in truth.threads}
@@ -52,18 +56,17 @@ def judge_functions(judge, profile, truth):
 def judge_delay(judge, profile, truth):
     delay_ns = 0
     for sample in profile.message.sample:
-        tid, name = profile.thread(sample)
-        delay_ns += sample.rundelay if tid != truth.main and name not in truth.threads else 0
+        delay_ns += sample.rundelay if is_blocked(truth, *profile.thread(sample)) else 0
     judge.verdict(not profile.has_rundelay or delay_ns <= truth.delay_ns, f"{delay_ns / 1e9:.3f} s of run delay, the kernel says {truth.delay_ns / 1e9:.3f} s")
 
 
 def main():
     profile, truth, judge = Profile(sys.argv[1]), CrowdTruth(sys.argv[2]), Judge()
     judge_functions(judge, profile, truth)
-    walls = [values[WALL] for (_, name), values in profile.threads().items() if name not in truth.threads]
-    judge.verdict(len(walls) == truth.blocked + 1, f"{len(walls) - 1} blocked threads of {truth.blocked}")
-    unseen = sum(sample.value[WALL] for sample in profile.message.sample if "[unsampled]" in profile.stack(sample))
-    judge.verdict(unseen <= SHARE * sum(walls), f"{unseen / 1e9:.3f} s [unsampled] of {sum(walls) / 1e9:.3f} s")
+    blocked = {thread: values[WALL] for thread, values in profile.threads().items() if is_blocked(truth, *thread)}
+    judge.verdict(len(blocked) == truth.blocked, f"{len(blocked)} blocked threads of {truth.blocked}")
+    unseen = sum(sample.value[WALL] for sample in profile.message.sample if "[unsampled]" in profile.stack(sample) and profile.thread(sample) in blocked)
+    judge.verdict(unseen <= SHARE * sum(blocked.values()), f"{unseen / 1e9:.3f} s [unsampled] of {sum(blocked.values()) / 1e9:.3f} s")
     judge_delay(judge, profile, truth)
     sys.exit(1 if judge.failures else 0)
 
