@@ -97,6 +97,13 @@ expect_files() { # NAME COUNT
     done
 }
 
+# The message of a run of three processes or more counts every file but the first.
+expect_others_said() { # NAME
+    local others
+    others=$(($(find "$TMP/$1" -name '*.pb.gz' | wc -l) - 1))
+    grep -F "and of $others other processes in" "$TMP/$1.err" >/dev/null || complain "$1: of $others others it says $(cat "$TMP/$1.err")"
+}
+
 # Of processes that go on alone: the last of them removes what is left.
 await_files() { # NAME COUNT
     for _ in $(seq $((HANG_S * 10))); do
