@@ -331,7 +331,8 @@ FUZZ_SECONDS ?= 20
 fuzz:
 	+@scripts/fuzz run $(FUZZ_SECONDS)
 
-unit-programs: $(UNIT)
+# With what `make coverage` plays, or nobody would see that it does not build any more.
+unit-programs: $(UNIT) $(BUILD)/tests/coverage/simulated
 
 # Writes the files of tests/golden anew, for a change of a format that is wanted.
 golden: $(BUILD)/tests/unit/test_tool_golden

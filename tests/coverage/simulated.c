@@ -36,21 +36,24 @@ struct program {
     uint32_t wait_per_mille;
     uint64_t wait_ns;
     uint32_t threads, seconds;
+    uint32_t rarer; /* stretches are so many times as long, for the overhead limit */
 };
 
 static const struct program programs[] = {
-    {"calls of 50 us", AT_RANDOM, 50000, false, 0, 0, 1, 10},
-    {"rounds of 1 ms", IN_TURN, 1000000, true, 0, 0, 1, 10},
-    {"calls of 1 ms", AT_RANDOM, 1000000, false, 0, 0, 1, 10},
-    {"calls of 10 ms", AT_RANDOM, 10000000, false, 0, 0, 1, 20},
-    {"rounds of 100 ms", IN_TURN, 100000000, true, 0, 0, 1, 20},
-    {"calls of 100 ms", AT_RANDOM, 100000000, true, 0, 0, 1, 60},
-    {"calls of 500 ms", AT_RANDOM, 500000000, false, 0, 0, 1, 120},
-    {"calls of 200 us, in two phases", IN_PHASES, 200000, false, 0, 0, 1, 10},
-    {"calls of 200 us, waits of 300 us", AT_RANDOM, 200000, false, 500, 300000, 1, 20},
-    {"calls of 2 ms, waits of 50 ms", AT_RANDOM, 2000000, false, 500, 50000000, 1, 120},
-    {"calls of 200 us in 40 threads", AT_RANDOM, 200000, false, 0, 0, 40, 5},
-    {"calls of 300 ms in 40 threads", AT_RANDOM, 300000000, false, 0, 0, 40, 30},
+    {"calls of 50 us", AT_RANDOM, 50000, false, 0, 0, 1, 10, 1},
+    {"rounds of 1 ms", IN_TURN, 1000000, true, 0, 0, 1, 10, 1},
+    {"calls of 1 ms", AT_RANDOM, 1000000, false, 0, 0, 1, 10, 1},
+    {"calls of 10 ms", AT_RANDOM, 10000000, false, 0, 0, 1, 20, 1},
+    {"rounds of 100 ms", IN_TURN, 100000000, true, 0, 0, 1, 20, 1},
+    {"calls of 100 ms", AT_RANDOM, 100000000, true, 0, 0, 1, 60, 1},
+    {"calls of 500 ms", AT_RANDOM, 500000000, false, 0, 0, 1, 120, 1},
+    {"calls of 200 us, in two phases", IN_PHASES, 200000, false, 0, 0, 1, 10, 1},
+    {"calls of 200 us, waits of 300 us", AT_RANDOM, 200000, false, 500, 300000, 1, 20, 1},
+    {"calls of 2 ms, waits of 50 ms", AT_RANDOM, 2000000, false, 500, 50000000, 1, 120, 1},
+    {"calls of 200 us in 40 threads", AT_RANDOM, 200000, false, 0, 0, 40, 5, 1},
+    {"calls of 300 ms in 40 threads", AT_RANDOM, 300000000, false, 0, 0, 40, 30, 1},
+    {"calls of 3 ms, waits of 20 ms in 4 threads", AT_RANDOM, 3000000, true, 500, 20000000, 4, 20, 1},
+    {"the same, with a fifth of the samples", AT_RANDOM, 3000000, true, 500, 20000000, 4, 100, 5},
 };
 
 struct task {
@@ -148,44 +151,60 @@ static void observe(struct run *run, struct fold *fold, struct schedule *schedul
     struct fake_path path = fake_path(fold->tree, stack);
     struct fold_observation observation = {.time_ns = task->schedule.sample_ns,
                                            .cpu_clock_ns = task->cpu_ns,
+                                           .delay_clock_ns = 0,
                                            .is_running = is_running,
                                            .is_unchanged = !is_running && !task->has_run,
                                            .path = path.locations,
                                            .depth = path.depth};
     observation.until_ns = schedule_stretch(&task->schedule, &observation.time_ns);
     fold_observe(fold, &task->fold, &observation);
-    schedule_seen(schedule, &task->schedule, is_running || task->has_run);
+    schedule_seen(schedule, &task->schedule,
+                  is_running || task->has_run ? SCHEDULE_ACTIVE
+                  : observation.is_unchanged  ? SCHEDULE_QUIET
+                                              : SCHEDULE_IDLE);
     task->has_run = false;
+}
+
+static void one_tick(struct run *run, struct fold *fold, struct schedule *schedule, uint64_t now_ns)
+{
+    static const enum schedule_turn turns[] = {SCHEDULE_TURN_KNOWN, SCHEDULE_TURN_FIRST, SCHEDULE_TURN_QUIET};
+    struct schedule_thread *next;
+    schedule_tick(schedule, now_ns);
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        while ((next = schedule_next(schedule, turns[i], now_ns)))
+            observe(run, fold, schedule, (struct task *)next);
+    }
 }
 
 static void play(struct run *run, struct fold *fold)
 {
     static struct schedule schedule;
     struct tick tick;
-    if (schedule_init(&schedule, LOOKS, &run->random) < 0)
+    if (schedule_init(&schedule, LOOKS, period_ns, &run->random) < 0)
         abort();
+    schedule.spread = run->program->rarer * SCHEDULE_SPREAD_ONE;
     tick_init(&tick, period_ns, run->begin_ns, &run->random);
     for (uint32_t i = 0; i < run->program->threads; i++) {
         struct task *task = &run->tasks[i];
         *task =
             (struct task){.now_ns = run->begin_ns, .has_run = true, .call = random_below(&run->random, WAIT)};
-        fold_thread_begin(&task->fold, tree_root(fold->tree, i + 1), run->begin_ns, 0);
+        fold_thread_begin(&task->fold, tree_root(fold->tree, i + 1),
+                          &(struct fold_clocks){.time_ns = run->begin_ns});
         schedule_add(&schedule, &task->schedule);
         next_call(run, task);
     }
     while (tick.deadline_ns < run->end_ns) {
-        struct schedule_thread *next;
         uint64_t now_ns = tick.deadline_ns;
         tick_advance(&tick, now_ns, &run->random);
-        schedule_tick(&schedule, now_ns);
-        while ((next = schedule_next(&schedule, now_ns)))
-            observe(run, fold, &schedule, (struct task *)next);
+        one_tick(run, fold, &schedule, now_ns);
     }
     for (uint32_t i = 0; i < run->program->threads; i++) {
         struct task *task = &run->tasks[i];
         fold_stretch_ended(&task->fold, schedule_until(&schedule, &task->schedule));
         advance(run, task, run->end_ns);
-        fold_thread_end(fold, &task->fold, run->end_ns, task->cpu_ns, FOLD_REST_UNSAMPLED);
+        fold_thread_end(fold, &task->fold,
+                        &(struct fold_clocks){.time_ns = run->end_ns, .cpu_ns = task->cpu_ns},
+                        FOLD_REST_UNSAMPLED);
     }
     schedule_deinit(&schedule);
 }
@@ -219,9 +238,10 @@ static void add_up(const struct tree *tree, struct found found[FUNCTIONS])
     }
 }
 
-/* Of functions of some share: how many had 5 samples, and in how many the interval held the truth. */
+/* Of functions of some share: how many had 5 samples, and in how many the interval held the truth. Of all:
+ * their wall time, in truth and as found. */
 struct tally {
-    uint64_t cases, few, flat, cum, cpu;
+    uint64_t cases, few, flat, cum, cpu, true_ns, found_ns;
 };
 
 static bool holds(uint64_t found_ns, uint64_t true_ns, uint64_t error_ns)
@@ -238,6 +258,8 @@ static void judge(const struct run *run, const struct found found[FUNCTIONS], st
             report_error_of(&at->flat, at->changes.flat_near, at->changes.flat_far, period_ns);
         struct report_error cum =
             report_error_of(&at->cum, at->changes.cum_near, at->changes.cum_far, period_ns);
+        tally->true_ns += run->cum_ns[i];
+        tally->found_ns += tree_wall_ns(&at->cum);
         if (run->shares[i] < 5)
             continue;
         if (flat.wall_ns == REPORT_ERROR_UNKNOWN || cum.wall_ns == REPORT_ERROR_UNKNOWN) {
@@ -246,8 +268,8 @@ static void judge(const struct run *run, const struct found found[FUNCTIONS], st
         }
         tally->cases++;
         /* A row's wall time is the sum of its parts, each scaled to the clocks. */
-        tally->flat += holds(at->flat.cpu_ns + at->flat.offcpu_ns, run->own_ns[i], flat.wall_ns);
-        tally->cum += holds(at->cum.cpu_ns + at->cum.offcpu_ns, run->cum_ns[i], cum.wall_ns);
+        tally->flat += holds(tree_wall_ns(&at->flat), run->own_ns[i], flat.wall_ns);
+        tally->cum += holds(tree_wall_ns(&at->cum), run->cum_ns[i], cum.wall_ns);
         tally->cpu += holds(at->cum.cpu_ns, run->cum_ns[i], cum.cpu_ns);
     }
 }
@@ -271,6 +293,17 @@ static void one_run(const struct program *program, uint64_t seed, struct tally t
     arena_deinit(&arena);
 }
 
+/* How much more time the functions were found to have than they had, of all runs together. */
+static double excess(const struct tally tallies[CLASSES])
+{
+    double true_ns = 0, found_ns = 0;
+    for (int i = 0; i < CLASSES; i++) {
+        true_ns += (double)tallies[i].true_ns;
+        found_ns += (double)tallies[i].found_ns;
+    }
+    return found_ns / true_ns - 1;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t runs = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
@@ -287,7 +320,8 @@ int main(int argc, char **argv)
             printf(" %.1f / %.1f / %.1f |", 100 * (double)tally->flat / cases,
                    100 * (double)tally->cum / cases, 100 * (double)tally->cpu / cases);
         }
-        printf(" %.0f %% |\n", 100.0 * (double)tallies[0].few / (double)(tallies[0].few + tallies[0].cases));
+        double few = (double)tallies[0].few / (double)(tallies[0].few + tallies[0].cases);
+        printf(" %.0f %% | %+.1f %% |\n", 100 * few, 100 * excess(tallies));
         fflush(stdout);
     }
     return 0;
