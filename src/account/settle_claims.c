@@ -144,19 +144,31 @@ static void relabel(const struct claimed_trees *whole, struct values life, struc
     }
 }
 
+/* Time that stands in the nodes as `from` and is `to`: the same before and after both are scaled. */
+static struct moved misplaced_delay(const struct values *life, const struct values *claimed, bool knows_delay)
+{
+    return knows_delay ? (struct moved){BLOCKED, RUNDELAY, delay_of_waits(life, claimed)}
+                       : (struct moved){RUNDELAY, BLOCKED, untold_delay(life, claimed)};
+}
+
+/* What nodes would have in all before that is moved, if their claims were right. */
+static struct values before_moving(const struct values *life, const struct moved *moved)
+{
+    struct values values = *life;
+    *part_of(&values, moved->from) += moved->ns;
+    *part_of(&values, moved->to) -= moved->ns;
+    return values;
+}
+
 /* Of a thread that is seen rarely. */
-static struct claims_settled scale_parts(const struct claimed_trees *whole, const struct values *life,
-                                         const struct values *claimed, bool knows_delay)
+static struct claims_settled scale_parts(const struct claimed_trees *whole, const struct values *known,
+                                         const struct values *claimed)
 {
     struct claims_settled settled = {0};
-    struct values known = *life, sum = *claimed;
-    const struct moved moved = knows_delay ? (struct moved){BLOCKED, RUNDELAY, delay_of_waits(life, &sum)}
-                                           : (struct moved){RUNDELAY, BLOCKED, untold_delay(life, &sum)};
-    *part_of(&known, moved.from) += moved.ns;
-    *part_of(&known, moved.to) -= moved.ns;
+    struct values sum = *claimed, all = *known;
     struct scale scales[PARTS];
     for (int part = 0; part < PARTS; part++) {
-        uint64_t claimed_ns = *part_of(&sum, part), true_ns = *part_of(&known, part);
+        uint64_t claimed_ns = *part_of(&sum, part), true_ns = *part_of(&all, part);
         scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = true_ns};
         if (claimed_ns == 0)
             *part_of(&settled.left, part) = true_ns;
@@ -166,17 +178,74 @@ static struct claims_settled scale_parts(const struct claimed_trees *whole, cons
             *part_of(&settled.raised, part) = true_ns - claimed_ns;
     }
     scale_trees(whole, scales);
-    move_part(whole, &moved, *part_of(&known, moved.from));
     return settled;
+}
+
+/* ---- what chance has done ---- */
+
+static uint64_t square_root(unsigned __int128 square)
+{
+    uint64_t root = 0;
+    for (int bit = 63; bit >= 0; bit--) {
+        const unsigned __int128 with = root | (uint64_t)1 << bit;
+        if (with * with <= square)
+            root = (uint64_t)with;
+    }
+    return root;
+}
+
+/* How far chance moves the sum of one state's claims: two standard deviations of so many independent samples,
+ * and one sample for states that are rare. */
+static uint64_t by_chance(uint64_t runnable_ns, uint64_t blocked_ns, uint64_t samples)
+{
+    if (samples == 0)
+        return 0;
+    const uint64_t one_ns = (runnable_ns + blocked_ns) / samples;
+    return square_root((unsigned __int128)4 * runnable_ns * blocked_ns / samples +
+                       (unsigned __int128)one_ns * one_ns);
+}
+
+/* The claims' sums after both states were scaled towards what is known, as far as chance explains that they
+ * are not. */
+static struct values without_chance(const struct values *known, const struct values *claimed)
+{
+    const uint64_t runnable_ns = known->cpu_ns + known->rundelay_ns,
+                   found_ns = claimed->cpu_ns + claimed->rundelay_ns,
+                   most_ns = by_chance(runnable_ns, known->blocked_ns, claimed->samples);
+    if (found_ns == 0 || claimed->blocked_ns == 0)
+        return *claimed;
+    const uint64_t aim_ns = found_ns > runnable_ns ? found_ns - smaller(found_ns - runnable_ns, most_ns)
+                                                   : found_ns + smaller(runnable_ns - found_ns, most_ns);
+    struct values aim = *claimed;
+    aim.cpu_ns = (uint64_t)((unsigned __int128)claimed->cpu_ns * aim_ns / found_ns);
+    aim.rundelay_ns = aim_ns - aim.cpu_ns;
+    aim.blocked_ns = found_ns + claimed->blocked_ns - aim_ns;
+    return aim;
+}
+
+static void scale_to(const struct claimed_trees *whole, struct values claimed, struct values aim)
+{
+    struct scale scales[PARTS];
+    for (int part = 0; part < PARTS; part++)
+        scales[part] =
+            (struct scale){.claimed_ns = *part_of(&claimed, part), .true_ns = *part_of(&aim, part)};
+    scale_trees(whole, scales);
 }
 
 struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
                                     const struct values *claimed, const struct values *life, bool knows_delay)
 {
     const struct claimed_trees whole = {tree, roots, 0};
-    if (tree_wall_ns(claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed))
-        return scale_parts(&whole, life, claimed, knows_delay);
-    relabel(&whole, *life, *claimed);
+    const struct moved moved = misplaced_delay(life, claimed, knows_delay);
+    struct values known = before_moving(life, &moved);
+    if (tree_wall_ns(claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed)) {
+        struct claims_settled settled = scale_parts(&whole, &known, claimed);
+        move_part(&whole, &moved, *part_of(&known, moved.from));
+        return settled;
+    }
+    const struct values aim = without_chance(&known, claimed);
+    scale_to(&whole, *claimed, aim);
+    relabel(&whole, *life, aim);
     return (struct claims_settled){0};
 }
 

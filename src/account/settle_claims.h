@@ -2,10 +2,16 @@
  * Calibrates a thread's tree: what its observations have claimed of each part of its wall time becomes what
  * its clocks say of that part (fold.h has the reason).
  *
- * Usually what is too much of one part becomes another one, in each node alike. So the wall time of each node
- * stays what observations claim. To scale each part would move wall time between functions: a thread may not
- * be found in the state that its clocks show. A short sleep may be over before it replies, and it may be
- * found without a CPU because the sampler has it.
+ * Two states. A thread is runnable, and then has CPU time and run delay, or it is blocked. Observations claim
+ * more or less of a state than the clocks say, by chance. As far as chance explains that, claims are scaled:
+ * of a runnable thread's functions all alike, and of its waits. So no chance is left between the states
+ * (changes.h relies on it), and a function's wall time changes with its state. This is post-stratification
+ * (Cochran, "Sampling Techniques", 3rd ed., chapter 5A.9). By chance is what two standard deviations of as
+ * many independent samples are.
+ *
+ * What is left after that is not chance: a thread may not be found in the state that its clocks show. A short
+ * sleep may be over before it replies, and it may be found without a CPU because the sampler has it. That
+ * becomes another part in each node alike, so that wall times stay what observations claim.
  *
  * Threads that are looked at rarely. If a thread works for 1 % of its time, an observation of its work is
  * rare, and stands for a long stretch. In such a thread that work claims far more than the clocks say, in the
@@ -16,7 +22,7 @@
  * each part. A thread's CPU time differs by what has changed hands. (Horvitz-Thompson claims, calibrated to
  * the totals of the group: Deville, Särndal, "Calibration estimators in survey sampling", JASA 87, 1992.)
  *
- * For these the parts are scaled, each to its clock: a ratio estimator, whose bias is of the order of 1 / n
+ * For these all parts are scaled, each to its clock: a ratio estimator, whose bias is of the order of 1 / n
  * for n observations of a part (Cochran, "Sampling Techniques", 3rd ed., chapter 6). They are those of whose
  * CPU time fewer than CLAIMS_EXPECTED observations were to be expected. That depends on the clocks and the
  * number of observations, and not on what these have seen, or those that were lucky would be favoured. But

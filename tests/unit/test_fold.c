@@ -275,6 +275,39 @@ static void claims_are_scaled_to_what_the_clocks_say(void **state)
     assert_sum(fixture, 4, 100, 300);
 }
 
+/* 100 observations of 10 each. The clock says 360. */
+static void observe_shares(struct fixture *fixture, uint64_t ra, uint64_t rb)
+{
+    for (uint64_t i = 1; i <= 100; i++)
+        observe(fixture, i * 10, i * 3, i <= ra + rb ? RUNNING : WAITING,
+                i <= ra        ? "ra"
+                : i <= ra + rb ? "rb"
+                               : "w");
+    end(fixture, 1000, 360, FOLD_REST_UNSAMPLED);
+}
+
+/* Two standard deviations are 2 * sqrt(1000 * 0.36 * 1000 * 0.64 / 100) = 96. So it is by chance that 300
+ * were claimed: functions that run were seen too rarely, and have more wall time. */
+static void what_chance_explains_goes_to_functions_of_the_same_state(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_shares(fixture, 20, 10);
+    assert_values(fixture, "ra", 20, 240, 0);
+    assert_values(fixture, "rb", 10, 120, 0);
+    assert_values(fixture, "w", 70, 0, 640);
+}
+
+/* 600 were claimed. Of the 240 too many chance explains 96. The rest waited where it was seen, as a short
+ * sleep that is over before its thread replies. */
+static void what_chance_does_not_explain_stays_where_it_was_seen(void **state)
+{
+    struct fixture *fixture = *state;
+    observe_shares(fixture, 40, 20);
+    assert_values(fixture, "ra", 40, 240, 96);
+    assert_values(fixture, "rb", 20, 120, 48);
+    assert_values(fixture, "w", 40, 0, 496);
+}
+
 /* A stack that was found both running and waiting keeps both shares apart. */
 static void one_stack_may_have_both_kinds(void **state)
 {
@@ -1213,6 +1246,8 @@ int main(void)
         TEST(a_stretch_does_not_reach_over_a_gap),
         TEST(who_has_not_run_over_a_gap_is_where_it_was),
         TEST(many_spans_add_up),
+        TEST(what_chance_explains_goes_to_functions_of_the_same_state),
+        TEST(what_chance_does_not_explain_stays_where_it_was_seen),
         TEST(one_stack_may_have_both_kinds),
         TEST(rounding_loses_nothing),
         TEST(what_nobody_claims_is_the_rests),
