@@ -17,6 +17,8 @@ def judge(line, tallies):
         if tally is None:
             continue
         row = rows.get(name)
+        tally['true_ns'] += known['wall_ns']
+        tally['found_ns'] += row['cum']['wall_ns'] if row else 0
         if row is None or row['cum_error']['cpu_ns'] is None:
             tally['few'] += 1
             continue
@@ -26,7 +28,7 @@ def judge(line, tallies):
 
 
 def main():
-    tallies = [{'cases': 0, 'few': 0, 'cpu_ns': 0, 'wall_ns': 0} for _ in CLASSES]
+    tallies = [{'cases': 0, 'few': 0, 'cpu_ns': 0, 'wall_ns': 0, 'true_ns': 0, 'found_ns': 0} for _ in CLASSES]
     with open(sys.argv[2], encoding='utf-8') as lines:
         for line in lines:
             judge(line, tallies)
@@ -35,7 +37,8 @@ def main():
         cases = max(tally['cases'], 1)
         cells.append(f"{100 * tally['wall_ns'] / cases:.1f} / {100 * tally['cpu_ns'] / cases:.1f}")
     few = 100 * tallies[0]['few'] / max(tallies[0]['few'] + tallies[0]['cases'], 1)
-    print(f'| {sys.argv[1]} | {" | ".join(cells)} | {few:.0f} % |')
+    excess = sum(tally['found_ns'] for tally in tallies) / max(sum(tally['true_ns'] for tally in tallies), 1) - 1
+    print(f'| {sys.argv[1]} | {" | ".join(cells)} | {few:.0f} % | {100 * excess:+.1f} % |')
 
 
 if __name__ == '__main__':
