@@ -28,6 +28,12 @@ void interp_stack_deinit(struct account *account)
     *paths = (struct interp_paths){0};
 }
 
+static arena_ref module_of(const struct account *account, arena_ref ref)
+{
+    const struct location *location = ref ? tree_location_at(account->locate.tree, ref) : NULL;
+    return location && !location->pseudo ? location->module : 0;
+}
+
 static void name_gil(struct interp *interp, uint8_t *roles, arena_ref *path, size_t depth)
 {
     for (size_t i = 0; i < depth; i++) {
@@ -35,6 +41,16 @@ static void name_gil(struct interp *interp, uint8_t *roles, arena_ref *path, siz
             continue;
         roles[i] = INTERP_NATIVE;
         path[i] = interp_gil_location(interp);
+    }
+}
+
+/* Parts of the function that runs frames are known by who calls them: they are static, and many. */
+static void find_handlers(const struct account *account, uint8_t *roles, size_t depth)
+{
+    for (size_t i = 0; i + 1 < depth; i++) {
+        if (roles[i] == INTERP_NATIVE && roles[i + 1] == INTERP_EVAL &&
+            interp_has_handlers(account->interp, module_of(account, account->path[i])))
+            roles[i] = INTERP_MACHINERY;
     }
 }
 
@@ -102,6 +118,7 @@ size_t interp_stack_path(struct account *account, const struct locate_stack *sta
                                    .is_cut = interp->end == SIG_INTERP_CUT};
     stacks.depth = locate_path(&account->locate, &native, account->path);
     name_gil(account->interp, paths->roles, account->path, stacks.depth);
+    find_handlers(account, paths->roles, stacks.depth);
     stacks.frame_count = locate_frames(account, interp);
     find_called(account, &stacks);
     size_t depth = interp_merge(&stacks, paths->merged, paths->capacity - LABELS_DEPTH_MAX, &is_mismatch);

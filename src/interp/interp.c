@@ -115,8 +115,8 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
 bool interp_is_gil(const struct interp *interp, const uint64_t arguments[6])
 {
     enum { FUTEX_TIMEOUT = 3 };
-    return interp->module && arguments[FUTEX_TIMEOUT] &&
-           arguments[0] - interp->runtime.address < interp->runtime.bytes;
+    return interp->module && arguments[FUTEX_TIMEOUT] && arguments[0] >= interp->runtime.lock_low &&
+           arguments[0] < interp->runtime.lock_high;
 }
 
 pid_t interp_gil_holder(const struct interp *interp, const uint64_t arguments[6])

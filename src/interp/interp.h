@@ -98,6 +98,13 @@ void interp_forget(struct interp *interp);
 /* The role of a function, by its module and start (struct location). */
 enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start);
 
+/* Whether functions of the module that are called by the one that runs frames are its parts: one for each
+ * instruction of a script. */
+static inline bool interp_has_handlers(const struct interp *interp, arena_ref module)
+{
+    return interp->module && interp->module == module && interp->runtime.calls_handlers;
+}
+
 /* Finds the thread's state, if it is not known; not at each call where there is none. tid: the kernel's. */
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid);
 
@@ -113,8 +120,8 @@ void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
 
 /*
  * Whether a thread that waits for a futex (arguments: of the call) waits for the interpreter's lock (the
- * GIL): it does so for a limited time, and the futex lies in the interpreter's own record. Nothing else there
- * is waited for so.
+ * GIL): it does so for a limited time, and the futex lies where that lock is. Nothing else there is waited
+ * for so.
  */
 bool interp_is_gil(const struct interp *interp, const uint64_t arguments[6]);
 

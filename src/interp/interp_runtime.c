@@ -32,6 +32,7 @@ static enum interp_found find_language(const struct interp_module *module, const
     if (found != INTERP_FOUND)
         return found;
     ret->eval_start = eval.address;
+    ret->calls_handlers = eval.bytes < ret->language->eval_bytes_min;
     ret->cold_start = cold_part_of(module->modules, module->ref, eval.address, eval.address + eval.bytes);
     find_machinery(module, ret);
     return INTERP_FOUND;

@@ -29,12 +29,14 @@ struct interp_language;
 
 struct interp_runtime {
     const struct interp_language *language;
-    uint32_t version;            /* 3.11 is 3 << 24 | 11 << 16; INTERP_VERSION_OLD: it does not say */
-    uint64_t address, bytes;     /* of its own record */
-    struct python_layout python; /* of Python alone */
+    uint32_t version;             /* 3.11 is 3 << 24 | 11 << 16; INTERP_VERSION_OLD: it does not say */
+    uint64_t address;             /* of its own record */
+    uint64_t lock_low, lock_high; /* where the interpreter's lock lies, if it has one; 0 and 0 if not */
+    struct python_layout python;  /* of Python alone */
     struct sig_interp_layout frames;
     uint64_t eval_start,
-        cold_start; /* of the function that runs frames; cold_start is 0 if it is in one piece */
+        cold_start;      /* of the function that runs frames; cold_start is 0 if it is in one piece */
+    bool calls_handlers; /* it runs no instruction itself: what it calls does */
     uint64_t machinery[INTERP_MACHINERY_MAX];
     uint32_t machinery_count;
 };
@@ -52,6 +54,7 @@ struct interp_language {
     const char *in_library;       /* a part of the file names of libraries that have it */
     const char *unknown;          /* what stands for a function without a name */
     const char *eval;             /* the function that runs frames */
+    uint64_t eval_bytes_min;      /* one that is smaller calls a function of its own for each instruction */
     const char *const *machinery; /* functions that only lead to it; the last one is NULL */
 
     /* Fills in all but the functions. */

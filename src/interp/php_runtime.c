@@ -61,7 +61,6 @@ static enum interp_found find_php(const struct interp_module *module, struct int
         !elf_dynamic_find(&module->object, "executor_globals", &record))
         return INTERP_UNKNOWN;
     ret->address = record.address;
-    ret->bytes = record.bytes;
     ret->frames.of.php.generator.class_at = interp_module_address(module, "zend_ce_generator");
     return INTERP_FOUND;
 }

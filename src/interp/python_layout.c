@@ -2,13 +2,15 @@
 
 enum {
     WORD_BYTES = 8,
+    HALF_BYTES = 4,
     OFFSET_MAX = 1 << 16,
     VERSION_3_8 = 0x0308,
     VERSION_3_9,
     VERSION_3_10,
     VERSION_3_11,
     VERSION_3_12,
-    VERSION_3_13
+    VERSION_3_13,
+    VERSION_3_14
 };
 
 /* Thread states have no id of the kernel's, and the C library's stands for it: no thread has one so small.
@@ -28,7 +30,8 @@ static const struct python_layout layout_3_10 = {
                       .is_object = true,
                       .units_bytes = 2,
                       .bytes = 104},
-            .code = {.filename = 104,
+            .code = {.type = 8,
+                     .filename = 104,
                      .name = 112,
                      .qualname = 112,
                      .line_table = 120,
@@ -42,6 +45,7 @@ static const struct python_layout layout_3_10 = {
     .thread_next = 8,
     .text = {.length = 16, .state = 32, .ascii_bytes = 48, .wide_bytes = 72},
     .lines = PYTHON_LINES_3_10,
+    .bytes_count = 16,
     .bytes_data = 32,
 };
 
@@ -58,7 +62,8 @@ static const struct python_layout layout_3_11 = {
                       .frame_in_record = 8},
             .frame =
                 {.code = 32, .previous = 48, .instruction = 56, .mark = 68, .entry_mark = 1, .bytes = 72},
-            .code = {.filename = 112,
+            .code = {.type = 8,
+                     .filename = 112,
                      .name = 120,
                      .qualname = 128,
                      .line_table = 136,
@@ -72,6 +77,7 @@ static const struct python_layout layout_3_11 = {
     .threads_head = 16,
     .thread_next = 8,
     .text = {.length = 16, .state = 32, .ascii_bytes = 48, .wide_bytes = 72},
+    .bytes_count = 16,
     .bytes_data = 32,
 };
 
@@ -93,7 +99,8 @@ static const struct python_layout layout_3_12 = {
                       .entry_mark = 3,
                       .has_shims = true,
                       .bytes = 72},
-            .code = {.version = 92,
+            .code = {.type = 8,
+                     .version = 92,
                      .filename = 112,
                      .name = 120,
                      .qualname = 128,
@@ -108,6 +115,7 @@ static const struct python_layout layout_3_12 = {
     .threads_head = 72,
     .thread_next = 8,
     .text = {.length = 16, .state = 32, .ascii_bytes = 40, .wide_bytes = 56},
+    .bytes_count = 16,
     .bytes_data = 32,
 };
 
@@ -138,61 +146,131 @@ bool python_layout_of(uint32_t version, uint64_t code_type, struct python_layout
     return true;
 }
 
-/* ---- the table of 3.13 ---- */
+/* ---- the table of 3.13 and later ---- */
 
-/* The words of the table that are used. */
-enum {
-    TABLE_COOKIE,
-    TABLE_VERSION,
-    TABLE_FREE_THREADED,
-    TABLE_INTERPRETERS_HEAD = 5,
-    TABLE_INTERPRETER_NEXT = 8,
-    TABLE_THREADS_HEAD,
-    TABLE_THREAD_NEXT = 21,
-    TABLE_CURRENT_FRAME = 23,
-    TABLE_THREAD_ID,
-    TABLE_NATIVE_THREAD_ID,
-    TABLE_CHUNK,
-    TABLE_FRAME_PREVIOUS = 29,
-    TABLE_FRAME_EXECUTABLE,
-    TABLE_FRAME_INSTRUCTION,
-    TABLE_FRAME_LOCALS,
-    TABLE_FRAME_OWNER,
-    TABLE_CODE_FILENAME = 35,
-    TABLE_CODE_NAME,
-    TABLE_CODE_QUALNAME,
-    TABLE_CODE_LINES,
-    TABLE_CODE_FIRST_LINE,
-    TABLE_CODE_INSTRUCTIONS = 43,
-    TABLE_BYTES_DATA = 66,
-    TABLE_TEXT_STATE = 68,
-    TABLE_TEXT_LENGTH,
-    TABLE_TEXT_ASCII_BYTES
+/* The entries that are used, and where they stand in the table, in words. */
+enum entry {
+    INTERPRETERS_HEAD,
+    INTERPRETER_NEXT,
+    THREADS_HEAD,
+    THREAD_NEXT,
+    CURRENT_FRAME,
+    THREAD_ID,
+    NATIVE_THREAD_ID,
+    CHUNK,
+    FRAME_PREVIOUS,
+    FRAME_EXECUTABLE,
+    FRAME_INSTRUCTION,
+    FRAME_LOCALS,
+    FRAME_OWNER,
+    FRAME_COPY, /* of the code's instructions, since 3.14: 0 in a build with the GIL */
+    CODE_FILENAME,
+    CODE_NAME,
+    CODE_QUALNAME,
+    CODE_LINES,
+    CODE_FIRST_LINE,
+    CODE_ARGUMENTS,
+    CODE_LOCALS,
+    CODE_INSTRUCTIONS,
+    CODE_COPIES,
+    OBJECT_TYPE,
+    BYTES_COUNT,
+    BYTES_DATA,
+    TEXT_STATE,
+    TEXT_LENGTH,
+    TEXT_ASCII_BYTES,
+    ENTRIES
 };
+
+static const uint8_t words_3_13[ENTRIES] = {
+    [INTERPRETERS_HEAD] = 5,  [INTERPRETER_NEXT] = 8,  [THREADS_HEAD] = 9,       [THREAD_NEXT] = 21,
+    [CURRENT_FRAME] = 23,     [THREAD_ID] = 24,        [NATIVE_THREAD_ID] = 25,  [CHUNK] = 26,
+    [FRAME_PREVIOUS] = 29,    [FRAME_EXECUTABLE] = 30, [FRAME_INSTRUCTION] = 31, [FRAME_LOCALS] = 32,
+    [FRAME_OWNER] = 33,       [CODE_FILENAME] = 35,    [CODE_NAME] = 36,         [CODE_QUALNAME] = 37,
+    [CODE_LINES] = 38,        [CODE_FIRST_LINE] = 39,  [CODE_ARGUMENTS] = 40,    [CODE_LOCALS] = 41,
+    [CODE_INSTRUCTIONS] = 43, [OBJECT_TYPE] = 45,      [BYTES_COUNT] = 65,       [BYTES_DATA] = 66,
+    [TEXT_STATE] = 68,        [TEXT_LENGTH] = 69,      [TEXT_ASCII_BYTES] = 70,
+};
+
+static const uint8_t words_3_14[ENTRIES] = {
+    [INTERPRETERS_HEAD] = 5, [INTERPRETER_NEXT] = 8,   [THREADS_HEAD] = 9,       [THREAD_NEXT] = 24,
+    [CURRENT_FRAME] = 26,    [THREAD_ID] = 27,         [NATIVE_THREAD_ID] = 28,  [CHUNK] = 29,
+    [FRAME_PREVIOUS] = 32,   [FRAME_EXECUTABLE] = 33,  [FRAME_INSTRUCTION] = 34, [FRAME_LOCALS] = 35,
+    [FRAME_OWNER] = 36,      [FRAME_COPY] = 38,        [CODE_FILENAME] = 40,     [CODE_NAME] = 41,
+    [CODE_QUALNAME] = 42,    [CODE_LINES] = 43,        [CODE_FIRST_LINE] = 44,   [CODE_ARGUMENTS] = 45,
+    [CODE_LOCALS] = 46,      [CODE_INSTRUCTIONS] = 48, [CODE_COPIES] = 49,       [OBJECT_TYPE] = 51,
+    [BYTES_COUNT] = 75,      [BYTES_DATA] = 76,        [TEXT_STATE] = 78,        [TEXT_LENGTH] = 79,
+    [TEXT_ASCII_BYTES] = 80,
+};
+
+/* The words that stand at the same place in every version. */
+enum { TABLE_COOKIE, TABLE_VERSION, TABLE_FREE_THREADED };
 
 static const uint64_t table_cookie = 0x7970677562656478U; /* "xdebugpy" */
 
-static void take_frames(const uint64_t *table, struct sig_python_layout *ret)
+static const uint8_t *words_of(uint32_t version)
 {
-    ret->state.thread_id = (uint16_t)table[TABLE_THREAD_ID];
-    ret->state.native_thread_id = (uint16_t)table[TABLE_NATIVE_THREAD_ID];
-    ret->state.frame = (uint16_t)table[TABLE_CURRENT_FRAME];
-    ret->state.chunk = (uint16_t)table[TABLE_CHUNK];
+    switch (version >> PYTHON_VERSION_MINOR_SHIFT) {
+    case VERSION_3_13:
+        return words_3_13;
+    case VERSION_3_14:
+        return words_3_14;
+    default:
+        return NULL;
+    }
+}
+
+/* An entry that the version does not have is 0. */
+static void take_entries(const uint8_t words[ENTRIES], const uint64_t *table, uint64_t ret[ENTRIES])
+{
+    for (int i = 0; i < ENTRIES; i++)
+        ret[i] = words[i] ? table[words[i]] : 0;
+}
+
+static void take_code(const uint64_t *entries, struct sig_python_layout *ret)
+{
+    ret->code.type = (uint16_t)entries[OBJECT_TYPE];
+    ret->code.filename = (uint16_t)entries[CODE_FILENAME];
+    ret->code.name = (uint16_t)entries[CODE_NAME];
+    ret->code.qualname = (uint16_t)entries[CODE_QUALNAME];
+    ret->code.line_table = (uint16_t)entries[CODE_LINES];
+    ret->code.first_line = (uint16_t)entries[CODE_FIRST_LINE];
+    ret->code.instructions = (uint16_t)entries[CODE_INSTRUCTIONS];
+    ret->code.copies = (uint16_t)entries[CODE_COPIES];
+    /* The table does not have these two: they stand before what it has. */
+    ret->code.flags = (uint16_t)(entries[CODE_ARGUMENTS] - HALF_BYTES);
+    ret->code.version = (uint16_t)(entries[CODE_LOCALS] - HALF_BYTES);
+    const uint16_t last = ret->code.copies ? ret->code.copies : ret->code.line_table;
+    ret->code.bytes = (uint16_t)(last + WORD_BYTES);
+}
+
+static void take_frames(const uint64_t *entries, struct sig_python_layout *ret)
+{
+    ret->state.thread_id = (uint16_t)entries[THREAD_ID];
+    ret->state.native_thread_id = (uint16_t)entries[NATIVE_THREAD_ID];
+    ret->state.frame = (uint16_t)entries[CURRENT_FRAME];
+    ret->state.chunk = (uint16_t)entries[CHUNK];
     ret->state.chunk_top = (uint16_t)(ret->state.chunk + WORD_BYTES);
     ret->state.bytes = (uint16_t)(ret->state.chunk_top + WORD_BYTES);
     ret->state.is_frame_in_record = false;
-    ret->frame.code = (uint16_t)table[TABLE_FRAME_EXECUTABLE];
-    ret->frame.previous = (uint16_t)table[TABLE_FRAME_PREVIOUS];
-    ret->frame.instruction = (uint16_t)table[TABLE_FRAME_INSTRUCTION];
-    ret->frame.mark = (uint16_t)table[TABLE_FRAME_OWNER];
-    ret->frame.bytes = (uint16_t)table[TABLE_FRAME_LOCALS];
-    ret->code.filename = (uint16_t)table[TABLE_CODE_FILENAME];
-    ret->code.name = (uint16_t)table[TABLE_CODE_NAME];
-    ret->code.qualname = (uint16_t)table[TABLE_CODE_QUALNAME];
-    ret->code.line_table = (uint16_t)table[TABLE_CODE_LINES];
-    ret->code.first_line = (uint16_t)table[TABLE_CODE_FIRST_LINE];
-    ret->code.instructions = (uint16_t)table[TABLE_CODE_INSTRUCTIONS];
-    ret->code.bytes = (uint16_t)(ret->code.line_table + WORD_BYTES);
+    ret->frame.code = (uint16_t)entries[FRAME_EXECUTABLE];
+    ret->frame.previous = (uint16_t)entries[FRAME_PREVIOUS];
+    ret->frame.instruction = (uint16_t)entries[FRAME_INSTRUCTION];
+    ret->frame.copy = (uint16_t)entries[FRAME_COPY];
+    ret->frame.mark = (uint16_t)entries[FRAME_OWNER];
+    ret->frame.bytes = (uint16_t)entries[FRAME_LOCALS];
+}
+
+static void take_texts(const uint64_t *entries, bool is_free_threaded, bool is_3_13,
+                       struct python_layout *ret)
+{
+    ret->text.length = (uint16_t)entries[TEXT_LENGTH];
+    ret->text.state = (uint16_t)entries[TEXT_STATE];
+    ret->text.ascii_bytes = (uint16_t)entries[TEXT_ASCII_BYTES];
+    ret->text.wide_bytes = (uint16_t)(ret->text.ascii_bytes + 2 * WORD_BYTES);
+    ret->text.is_interned_a_byte = is_free_threaded && !is_3_13;
+    ret->bytes_count = (uint16_t)entries[BYTES_COUNT];
+    ret->bytes_data = (uint16_t)entries[BYTES_DATA];
 }
 
 static bool is_word_in(uint16_t offset, size_t bytes)
@@ -200,55 +278,75 @@ static bool is_word_in(uint16_t offset, size_t bytes)
     return offset % WORD_BYTES == 0 && offset + (size_t)WORD_BYTES <= bytes;
 }
 
-/* What sig_python_walk relies on. */
-static bool makes_sense(const struct sig_python_layout *layout)
+static bool is_half_in(uint16_t offset, size_t bytes)
 {
-    enum {
-        STATE_BYTES = SIG_INTERP_STATE_WORDS * WORD_BYTES,
-        FRAME_BYTES_MAX = SIG_INTERP_FRAME_WORDS * WORD_BYTES
-    };
-    const size_t state_bytes = layout->state.bytes;
-    const size_t frame_bytes = layout->frame.bytes, code_bytes = layout->code.bytes;
-    return state_bytes <= STATE_BYTES && is_word_in(layout->state.thread_id, state_bytes) &&
-           is_word_in(layout->state.native_thread_id, state_bytes) &&
-           is_word_in(layout->state.frame, state_bytes) && is_word_in(layout->state.chunk, state_bytes) &&
-           is_word_in(layout->state.chunk_top, state_bytes) && frame_bytes % WORD_BYTES == 0 &&
-           frame_bytes <= FRAME_BYTES_MAX && is_word_in(layout->frame.code, frame_bytes) &&
-           is_word_in(layout->frame.previous, frame_bytes) &&
-           is_word_in(layout->frame.instruction, frame_bytes) && layout->frame.mark < frame_bytes &&
-           code_bytes <= STATE_BYTES && is_word_in(layout->code.filename, code_bytes) &&
-           is_word_in(layout->code.name, code_bytes) && is_word_in(layout->code.qualname, code_bytes) &&
-           is_word_in(layout->code.line_table, code_bytes) && layout->code.first_line % 4 == 0 &&
-           layout->code.first_line < code_bytes;
+    return offset % HALF_BYTES == 0 && offset + (size_t)HALF_BYTES <= bytes;
+}
+
+/* What sig_python_walk relies on. */
+enum {
+    STATE_BYTES_MAX = SIG_INTERP_STATE_WORDS * WORD_BYTES,
+    FRAME_BYTES_MAX = SIG_INTERP_FRAME_WORDS * WORD_BYTES
+};
+
+static bool does_state_make_sense(const struct sig_python_layout *layout)
+{
+    const size_t bytes = layout->state.bytes;
+    return bytes <= STATE_BYTES_MAX && is_word_in(layout->state.thread_id, bytes) &&
+           is_word_in(layout->state.native_thread_id, bytes) && is_word_in(layout->state.frame, bytes) &&
+           is_word_in(layout->state.chunk, bytes) && is_word_in(layout->state.chunk_top, bytes);
+}
+
+static bool do_frames_make_sense(const struct sig_python_layout *layout)
+{
+    const size_t bytes = layout->frame.bytes;
+    return bytes % WORD_BYTES == 0 && bytes <= FRAME_BYTES_MAX && is_word_in(layout->frame.code, bytes) &&
+           is_word_in(layout->frame.previous, bytes) && is_word_in(layout->frame.instruction, bytes) &&
+           is_half_in(layout->frame.copy, bytes) && layout->frame.mark < bytes;
+}
+
+static bool does_code_make_sense(const struct sig_python_layout *layout)
+{
+    const size_t bytes = layout->code.bytes;
+    return bytes <= STATE_BYTES_MAX && is_word_in(layout->code.type, bytes) &&
+           is_word_in(layout->code.filename, bytes) && is_word_in(layout->code.name, bytes) &&
+           is_word_in(layout->code.qualname, bytes) && is_word_in(layout->code.line_table, bytes) &&
+           is_word_in(layout->code.copies, bytes) && is_half_in(layout->code.first_line, bytes) &&
+           is_half_in(layout->code.flags, bytes) && is_half_in(layout->code.version, bytes);
 }
 
 /* Offsets of 16 bits would be cut off. Those in the interpreter's state are larger. */
-static bool are_small(const uint64_t *table)
+static bool are_small(const uint64_t entries[ENTRIES])
 {
-    for (int i = TABLE_THREAD_NEXT; i <= TABLE_TEXT_ASCII_BYTES; i++) {
-        if (table[i] >= OFFSET_MAX)
+    for (int i = THREAD_NEXT; i < ENTRIES; i++) {
+        if (entries[i] >= OFFSET_MAX)
             return false;
     }
-    return table[TABLE_INTERPRETERS_HEAD] < UINT32_MAX && table[TABLE_INTERPRETER_NEXT] < UINT32_MAX &&
-           table[TABLE_THREADS_HEAD] < UINT32_MAX;
+    return entries[INTERPRETERS_HEAD] < UINT32_MAX && entries[INTERPRETER_NEXT] < UINT32_MAX &&
+           entries[THREADS_HEAD] < UINT32_MAX;
 }
 
 bool python_layout_read(uint32_t version, uint64_t code_type, const uint64_t table[PYTHON_OFFSETS_WORDS],
                         struct python_layout *ret)
 {
-    if (version >> PYTHON_VERSION_MINOR_SHIFT != VERSION_3_13 || table[TABLE_COOKIE] != table_cookie ||
-        table[TABLE_VERSION] != version || table[TABLE_FREE_THREADED] != 0 || !are_small(table))
+    const uint8_t *words = words_of(version);
+    uint64_t entries[ENTRIES];
+    if (!words || table[TABLE_COOKIE] != table_cookie || table[TABLE_VERSION] != version ||
+        table[TABLE_FREE_THREADED] > 1)
         return false;
-    *ret = layout_3_12; /* what the table lacks is as it was: flags, shims, wide characters */
-    take_frames(table, &ret->frames);
+    take_entries(words, table, entries);
+    if (!are_small(entries))
+        return false;
+    *ret = layout_3_12; /* what the table lacks is as it was: the mark of a shim */
+    ret->is_free_threaded = table[TABLE_FREE_THREADED] == 1;
+    take_frames(entries, &ret->frames);
+    take_code(entries, &ret->frames);
+    take_texts(entries, ret->is_free_threaded, words == words_3_13, ret);
     ret->frames.code_type = code_type;
-    ret->interpreters_head = (uint32_t)table[TABLE_INTERPRETERS_HEAD];
-    ret->interpreter_next = (uint32_t)table[TABLE_INTERPRETER_NEXT];
-    ret->threads_head = (uint32_t)table[TABLE_THREADS_HEAD];
-    ret->thread_next = (uint32_t)table[TABLE_THREAD_NEXT];
-    ret->text.length = (uint16_t)table[TABLE_TEXT_LENGTH];
-    ret->text.state = (uint16_t)table[TABLE_TEXT_STATE];
-    ret->text.ascii_bytes = (uint16_t)table[TABLE_TEXT_ASCII_BYTES];
-    ret->bytes_data = (uint16_t)table[TABLE_BYTES_DATA];
-    return makes_sense(&ret->frames);
+    ret->interpreters_head = (uint32_t)entries[INTERPRETERS_HEAD];
+    ret->interpreter_next = (uint32_t)entries[INTERPRETER_NEXT];
+    ret->threads_head = (uint32_t)entries[THREADS_HEAD];
+    ret->thread_next = (uint32_t)entries[THREAD_NEXT];
+    return does_state_make_sense(&ret->frames) && do_frames_make_sense(&ret->frames) &&
+           does_code_make_sense(&ret->frames);
 }

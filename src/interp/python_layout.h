@@ -8,7 +8,8 @@
  *
  * Called from: the sampler thread.
  * Source: Include/internal/pycore_frame.h, pycore_interp.h, pycore_runtime.h, Include/cpython/code.h,
- * unicodeobject.h of the tags v3.8.18, v3.9.18, v3.10.13, v3.11.2, v3.11.7, v3.12.1 and v3.13.0.
+ * unicodeobject.h, pycore_debug_offsets.h of the tags v3.8.18, v3.9.18, v3.10.13, v3.11.2, v3.11.7, v3.12.1,
+ * v3.13.0, v3.13.5 and v3.14.10.
  */
 #ifndef WALLPROF_PYTHON_LAYOUT_H
 #define WALLPROF_PYTHON_LAYOUT_H
@@ -32,9 +33,11 @@ struct python_layout {
     uint32_t thread_next;
     struct {
         uint16_t length, state, ascii_bytes, wide_bytes; /* the last two: where the characters begin */
+        bool is_interned_a_byte;                         /* of the state, and not two bits of it */
     } text;
     enum python_lines lines;
-    uint16_t bytes_data; /* where the bytes of a bytes object begin */
+    uint16_t bytes_count, bytes_data; /* of a bytes object: how many they are, and where they begin */
+    bool is_free_threaded;
 };
 
 /* Versions as Py_Version has them: 0x030b02f0 is 3.11.2. */
@@ -44,11 +47,11 @@ enum { PYTHON_VERSION_MINOR_SHIFT = 16 };
 bool python_layout_of(uint32_t version, uint64_t code_type, struct python_layout *ret);
 
 /* How much of _PyRuntime python_layout_read wants, in words. */
-enum { PYTHON_OFFSETS_WORDS = 80 };
+enum { PYTHON_OFFSETS_WORDS = 96 };
 
 /*
- * The layout by the table at the beginning of _PyRuntime, of version 3.13. False if there is none, if it is
- * of another version or of a build without the GIL, or if it makes no sense.
+ * The layout by the table at the beginning of _PyRuntime, of versions 3.13 and 3.14, with the GIL or without.
+ * False if there is none, if it is of another version, or if it makes no sense.
  */
 bool python_layout_read(uint32_t version, uint64_t code_type, const uint64_t table[PYTHON_OFFSETS_WORDS],
                         struct python_layout *ret);

@@ -10,11 +10,10 @@
 
 enum {
     WORD_BYTES = 8,
-    KIND_SHIFT = 2,
+    INTERNED_BITS = 2, /* of a text's state, below what follows */
     KIND_MASK = 7,
-    COMPACT_BIT = 1 << 5,
-    ASCII_BIT = 1 << 6,
-    SIZE_OFFSET = 16, /* of bytes objects */
+    COMPACT_BIT = 1 << 3,
+    ASCII_BIT = 1 << 4,
     HEADER_WORDS = SIG_INTERP_STATE_WORDS,
     LINE_TABLE_BYTES = 64 * 1024, /* 13,000 lines of code in one function */
     PIECE_BYTES = 4096
@@ -45,7 +44,8 @@ static bool read_text_header(const struct reader *reader, uint64_t address, stru
     if (!read_memory(reader, &length, address + layout->text.length, sizeof length) ||
         !read_memory(reader, &state, address + layout->text.state, sizeof state))
         return false;
-    ret->kind = state >> KIND_SHIFT & KIND_MASK;
+    state >>= layout->text.is_interned_a_byte ? 8 : INTERNED_BITS;
+    ret->kind = state & KIND_MASK;
     ret->length = length < INTERP_FILE_BYTES ? (uint32_t)length : INTERP_FILE_BYTES;
     ret->characters = address + (state & ASCII_BIT ? layout->text.ascii_bytes : layout->text.wide_bytes);
     return (state & COMPACT_BIT) && (ret->kind == 1 || ret->kind == 2 || ret->kind == 4);
@@ -118,7 +118,7 @@ static uint32_t line_of(const struct reader *reader, const uint64_t *header, int
     static uint8_t table[LINE_TABLE_BYTES]; /* the sampler thread's */
     const uint64_t bytes_object = pointer_at(header, reader->layout->frames.code.line_table);
     uint64_t count;
-    if (at < 0 || !read_memory(reader, &count, bytes_object + SIZE_OFFSET, sizeof count))
+    if (at < 0 || !read_memory(reader, &count, bytes_object + reader->layout->bytes_count, sizeof count))
         return first_line_of(reader, header);
     count = smaller(count, sizeof table);
     if (count > 0 && !read_memory(reader, table, bytes_object + reader->layout->bytes_data, (size_t)count))

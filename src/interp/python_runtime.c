@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INTERPRETERS_MAX = 64, STATES_MAX = 8192 };
+/* Of Debian's: 1,184 bytes in 3.14, where each instruction is a function that jumps to the next one
+ * (_TAIL_CALL_LOAD_FAST and its like). 3.8 has 17,000, and later ones more. */
+enum { INTERPRETERS_MAX = 64, STATES_MAX = 8192, EVAL_BYTES_MIN = 8192 };
 
 /* Functions that only lead from one frame to the next, as far as they are exported. */
 static const char *const machinery_names[] = {
@@ -73,10 +75,13 @@ static enum interp_found find_python(const struct interp_module *module, struct 
     if (!elf_dynamic_find(&module->object, "_PyRuntime", &record))
         return INTERP_ABSENT;
     ret->address = record.address;
-    ret->bytes = record.bytes;
     ret->version = read_version(module);
     if (!read_layout(module, ret))
         return INTERP_UNKNOWN;
+    if (!ret->python.is_free_threaded) {
+        ret->lock_low = record.address;
+        ret->lock_high = record.address + record.bytes;
+    }
     ret->frames = (struct sig_interp_layout){.language = SIG_INTERP_PYTHON, .of.python = ret->python.frames};
     return INTERP_FOUND;
 }
@@ -153,6 +158,7 @@ const struct interp_language python_language = {
     .in_library = "python",
     .unknown = "[python: unknown]",
     .eval = "_PyEval_EvalFrameDefault",
+    .eval_bytes_min = EVAL_BYTES_MIN,
     .machinery = machinery_names,
     .find = find_python,
     .find_state = find_state,

@@ -1,16 +1,20 @@
 #!/bin/bash
-# Python's functions in stacks, judged by what the program says of itself: waiting and computing threads, in 3.8 to 3.13.
+# Python's functions in stacks, judged by what the program says of itself: waiting and computing threads, in 3.8 to 3.14.
 # test: quick
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
+# shellcheck source=tests/lib/roots.sh
+. "$TESTS/lib/roots.sh"
 
 # The time that the program stands still for, in seconds.
 hold_s=1
 ! is_long || hold_s=10
 
 has_frames() { # PYTHON
-    "$1" -c 'import sys, sqlite3, ctypes; sys.exit(not (3, 8) <= sys.version_info < (3, 14))' 2>/dev/null
+    "$1" -c 'import sys, sqlite3, ctypes; sys.exit(not (3, 8) <= sys.version_info < (3, 15))' 2>/dev/null
 }
+
+root=/
 
 judge() { # PYTHON NAME VARIABLES...
     local python=$1 name=$2 variable
@@ -19,7 +23,7 @@ judge() { # PYTHON NAME VARIABLES...
         for variable in "${@:3}"; do
             export "${variable?}"
         done
-        profile_run "$TMP/$name.pb.gz" "$python" "$TESTS/targets/python_frames.py" "$TMP/$name.json" "$hold_s"
+        profile_run_in "$root" "$TMP/$name.pb.gz" "$python" "$TESTS/targets/python_frames.py" "$TMP/$name.json" "$hold_s"
     ) || fail "$name: the program failed"
     check_profile "$TMP/$name.pb.gz"
     "$PYTHON" "$TESTS/judges/judge_scripts.py" "$TMP/$name.pb.gz" "$TMP/$name.json" || complain "$name: stacks differ"
@@ -30,7 +34,13 @@ for python in /usr/bin/python3 "$HOME"/.pyenv/versions/3.*/bin/python3; do
     has_frames "$python" || continue
     judge "$python" "python-$((count += 1))"
 done
-[ "$count" -gt 0 ] || skip "there is no CPython 3.8 to 3.13"
+# Its interpreter has a function for each instruction.
+if root=$(other_debian sid python3.14); then
+    judge /usr/bin/python3.14 "python-$((count += 1))"
+    judge /usr/bin/python3.14 "python-$((count += 1))" WALLPROF_OBSERVE=signal
+fi
+root=/
+[ "$count" -gt 0 ] || skip "there is no CPython 3.8 to 3.14"
 python=$(type -P python3)
 has_frames "$python" || python=/usr/bin/python3
 

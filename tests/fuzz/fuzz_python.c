@@ -2,9 +2,9 @@
  * A CPython whose memory is hostile: the walk over its frames ends within its result, reads nothing that is
  * not there, and what it finds has names and lines that are text. No frame is lost when it is merged.
  *
- * Input: the version; how much fits; the table of offsets of 3.13; and then words of a sound CPython's memory
- * that are overwritten, each with its new value. Small values are addresses in that memory, so that records
- * refer to each other.
+ * Input: the version; how much fits; a table of offsets of 3.13 or 3.14; and then words of a sound CPython's
+ * memory that are overwritten, each with its new value. Small values are addresses in that memory, so that
+ * records refer to each other.
  */
 #include "fuzz_interp.h"
 #include "interp/python_names.h"
@@ -32,24 +32,30 @@ static void build(uint32_t version)
             fake_python_shim(&python);
         fake_python_call(&python, code, 4, true);
         fake_python_call(&python, code, 8, false);
-        fake_python_call(&python, other, 12, false);
+        const uint64_t frame = fake_python_call(&python, other, 12, false);
+        if (python.layout.frames.frame.copy)
+            fake_python_copy_code(&python, other, frame, 12);
     }
 }
 
 static void check_offsets(struct fuzz_input *input)
 {
-    enum { VERSION = 0x030d00f0 };
-    uint64_t table[PYTHON_OFFSETS_WORDS] = {0x7970677562656478U, VERSION};
+    const uint32_t version = take_u8(input) % 2 ? FAKE_PYTHON_3_14 : FAKE_PYTHON_3_13;
+    uint64_t table[PYTHON_OFFSETS_WORDS] = {0x7970677562656478U, version, take_u8(input) % 2};
     struct python_layout layout;
     for (size_t i = 3; i < PYTHON_OFFSETS_WORDS; i++)
-        table[i] = take_number(input) * WORD_BYTES;
-    if (!python_layout_read(VERSION, 1, table, &layout))
+        table[i] = take_number(input) * WORD_BYTES / 2;
+    if (!python_layout_read(version, 1, table, &layout))
         return;
     FUZZ_ASSERT(layout.frames.frame.bytes <= SIG_INTERP_FRAME_WORDS * WORD_BYTES);
     FUZZ_ASSERT(layout.frames.code.bytes <= SIG_INTERP_STATE_WORDS * WORD_BYTES);
     FUZZ_ASSERT(layout.frames.state.bytes <= SIG_INTERP_STATE_WORDS * WORD_BYTES);
     FUZZ_ASSERT(layout.frames.state.native_thread_id < layout.frames.state.bytes);
     FUZZ_ASSERT(layout.frames.code.first_line < layout.frames.code.bytes);
+    FUZZ_ASSERT(layout.frames.code.flags < layout.frames.code.bytes);
+    FUZZ_ASSERT(layout.frames.code.version < layout.frames.code.bytes);
+    FUZZ_ASSERT(layout.frames.code.copies < layout.frames.code.bytes);
+    FUZZ_ASSERT(layout.frames.frame.copy < layout.frames.frame.bytes);
     FUZZ_ASSERT(layout.frames.frame.mark < layout.frames.frame.bytes);
 }
 
@@ -64,10 +70,11 @@ static void check_names(const struct python_layout *layout, const struct sig_int
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint32_t versions[] = {0x030b02f0, 0x030c01f0, 0x030a0df0, 0x030912f0};
+    static const uint32_t versions[] = {0x030b02f0, 0x030c01f0,       0x030a0df0,
+                                        0x030912f0, FAKE_PYTHON_3_14, FAKE_PYTHON_FREE_THREADED};
     struct fuzz_input input = {data, data + size};
     struct sig_interp_stack stack;
-    build(versions[take_u8(&input) % 4]);
+    build(versions[take_u8(&input) % 6]);
     const uint32_t capacity = 1 + take_u8(&input) % CAPACITY;
     if (take_u8(&input) % 4 == 0)
         check_offsets(&input);

@@ -2,6 +2,7 @@
 
 #include "sig/interp/sig_interp_read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WORD_BYTES = 8, CODE_TYPE = 0x5000 };
@@ -11,11 +12,64 @@ static void set_word(struct fake_python *python, uint64_t address, uint64_t valu
     fake_set(&python->block, address, value);
 }
 
+/* ---- tables of offsets ---- */
+
+enum { ENTRIES_MAX = 32 };
+
+struct entry {
+    uint8_t at;
+    uint16_t offset;
+};
+
+static const struct entry table_3_13[ENTRIES_MAX] = {
+    {5, 632}, {8, 7264}, {9, 7344}, {21, 8},   {23, 72},  {24, 152}, {25, 160}, {26, 232}, {29, 8},
+    {31, 56}, {32, 72},  {33, 70},  {35, 112}, {36, 120}, {37, 128}, {38, 136}, {39, 68},  {40, 52},
+    {41, 96}, {43, 200}, {45, 8},   {65, 16},  {66, 32},  {68, 32},  {69, 16},  {70, 40}};
+
+static const struct entry table_3_14[ENTRIES_MAX] = {
+    {5, 808}, {8, 7272}, {9, 7344}, {24, 8},   {26, 72},  {27, 152}, {28, 160}, {29, 232}, {32, 8},
+    {34, 56}, {35, 80},  {36, 74},  {40, 112}, {41, 120}, {42, 128}, {43, 136}, {44, 68},  {45, 52},
+    {46, 96}, {48, 208}, {51, 8},   {75, 16},  {76, 32},  {78, 32},  {79, 16},  {80, 40}};
+
+static const struct entry table_free_threaded[ENTRIES_MAX] = {
+    {5, 808},  {8, 7272}, {9, 7344}, {24, 8},  {26, 72}, {27, 152}, {28, 160},
+    {29, 232}, {32, 8},   {34, 56},  {35, 80}, {36, 78}, {38, 72},  {40, 128},
+    {41, 136}, {42, 144}, {43, 152}, {44, 84}, {45, 68}, {46, 112}, {48, 232},
+    {49, 224}, {51, 24},  {75, 32},  {76, 48}, {78, 48}, {79, 32},  {80, 56}};
+
+void fake_python_table(uint32_t version, bool is_free_threaded, uint64_t ret[PYTHON_OFFSETS_WORDS])
+{
+    const struct entry *entries = version == FAKE_PYTHON_3_13 ? table_3_13 : table_3_14;
+    if (is_free_threaded)
+        entries = table_free_threaded;
+    memset(ret, 0, PYTHON_OFFSETS_WORDS * sizeof *ret);
+    memcpy(ret, "xdebugpy", sizeof *ret);
+    ret[1] = version;
+    ret[2] = is_free_threaded;
+    for (size_t i = 0; i < ENTRIES_MAX && entries[i].at; i++)
+        ret[entries[i].at] = entries[i].offset;
+}
+
+static void take_layout(uint32_t version, struct python_layout *ret)
+{
+    uint64_t table[PYTHON_OFFSETS_WORDS];
+    const bool is_free_threaded = version == FAKE_PYTHON_FREE_THREADED;
+    if (is_free_threaded)
+        version = FAKE_PYTHON_3_14;
+    if (python_layout_of(version, CODE_TYPE, ret))
+        return;
+    fake_python_table(version, is_free_threaded, table);
+    if (!python_layout_read(version, CODE_TYPE, table, ret))
+        abort();
+}
+
+/* ---- its memory ---- */
+
 void fake_python_init(struct fake_python *python, uint32_t version)
 {
     fake_memory_init(&python->block);
     python->frame = 0;
-    python_layout_of(version, CODE_TYPE, &python->layout);
+    take_layout(version, &python->layout);
     const struct sig_python_layout *frames = &python->layout.frames;
     python->state = fake_alloc(&python->block, SIG_INTERP_STATE_WORDS);
     set_word(python, python->state + frames->state.native_thread_id, FAKE_PYTHON_TID);
@@ -31,7 +85,8 @@ static uint64_t text_header(struct fake_python *python, uint32_t bytes, uint32_t
     uint64_t text = fake_alloc(&python->block, (header_bytes + bytes + WORD_BYTES) / WORD_BYTES);
     set_word(python, text + python->layout.text.length, length);
     fake_set_half(&python->block, text + python->layout.text.state,
-                  kind << 2 | 1U << 5 | (uint32_t)is_ascii << 6);
+                  (kind | 1U << 3 | (uint32_t)is_ascii << 4)
+                      << (python->layout.text.is_interned_a_byte ? 8 : 2));
     return text;
 }
 
@@ -54,7 +109,7 @@ uint64_t fake_python_bytes(struct fake_python *python, const void *bytes, uint32
 {
     uint64_t address =
         fake_alloc(&python->block, (python->layout.bytes_data + count + WORD_BYTES) / WORD_BYTES);
-    set_word(python, address + 16, count);
+    set_word(python, address + python->layout.bytes_count, count);
     memcpy(fake_at(&python->block, address + python->layout.bytes_data), bytes, count);
     return address;
 }
@@ -64,7 +119,7 @@ uint64_t fake_python_code(struct fake_python *python, const char *name, uint32_t
 {
     const struct sig_python_layout *layout = &python->layout.frames;
     uint64_t code = fake_alloc(&python->block, FAKE_PYTHON_CODE_BYTES / WORD_BYTES);
-    set_word(python, code + 8, CODE_TYPE);
+    set_word(python, code + layout->code.type, CODE_TYPE);
     fake_set_half(&python->block, code + layout->code.first_line, first_line);
     set_word(python, code + layout->code.filename, fake_python_text(python, "/home/user/app.py"));
     set_word(python, code + layout->code.name, fake_python_text(python, "short"));
@@ -103,6 +158,18 @@ uint64_t fake_python_call(struct fake_python *python, uint64_t code, int32_t at,
 uint64_t fake_python_shim(struct fake_python *python)
 {
     return add_frame(python, 0, 0, python->layout.frames.frame.entry_mark);
+}
+
+void fake_python_copy_code(struct fake_python *python, uint64_t code, uint64_t frame, int32_t at)
+{
+    const struct sig_python_layout *layout = &python->layout.frames;
+    const uint64_t copies = fake_alloc(&python->block, 3), copy = fake_alloc(&python->block, 8);
+    set_word(python, copies, 2);
+    set_word(python, copies + WORD_BYTES, code + layout->code.instructions);
+    set_word(python, copies + 2 * (uint64_t)WORD_BYTES, copy);
+    set_word(python, code + layout->code.copies, copies);
+    set_word(python, frame + layout->frame.instruction, copy + (uint64_t)(int64_t)at);
+    fake_set_half(&python->block, frame + layout->frame.copy, 1);
 }
 
 bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack, uint32_t capacity)

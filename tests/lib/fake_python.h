@@ -24,8 +24,21 @@ struct fake_python {
     uint64_t state, frame;
 };
 
-/* version: as Py_Version says it, of 3.8 to 3.12. */
+enum {
+    FAKE_PYTHON_3_13 = 0x030d00f0,
+    FAKE_PYTHON_3_14 = 0x030e0af0,
+    FAKE_PYTHON_FREE_THREADED = 0x030e0a00 /* 3.14 without the GIL */
+};
+
+/* version: as Py_Version says it, of 3.8 to 3.12, or one of the above. */
 void fake_python_init(struct fake_python *python, uint32_t version);
+
+/* The table of offsets of 3.13.0, 3.14.10, or the latter without the GIL, as far as it is used. */
+void fake_python_table(uint32_t version, bool is_free_threaded, uint64_t ret[PYTHON_OFFSETS_WORDS]);
+
+/* The code has one copy of its instructions more than it had, and the frame runs that (3.14 without the GIL).
+ */
+void fake_python_copy_code(struct fake_python *python, uint64_t code, uint64_t frame, int32_t at);
 
 /* A string of one byte a character; one of two bytes a character; bytes. Their addresses. */
 uint64_t fake_python_text(struct fake_python *python, const char *text);

@@ -113,6 +113,23 @@ static void wide_names_become_utf8(void **state)
     assert_string_equal(names.function, "f\xc3\xa4\xe4\xb8\xad?");
 }
 
+/* Their state begins with a whole byte, and their header is longer. */
+static void texts_without_the_gil_are_read(void **state)
+{
+    static const uint16_t text[] = {'f', 0x4e2d};
+    fake_python_init(&python, FAKE_PYTHON_FREE_THREADED);
+    uint64_t code = fake_python_code(&python, "Worker.take", 100, lines, sizeof lines);
+    struct sig_interp_frame frame = frame_of(code, 4);
+    assert_true(read_names(&frame));
+    assert_string_equal(names.function, "Worker.take");
+    assert_int_equal(names.line, 101);
+    *fake_at(&python.block, code + python.layout.frames.code.qualname) =
+        fake_python_wide_text(&python, text, 2);
+    frame = frame_of(code, 4);
+    assert_true(read_names(&frame));
+    assert_string_equal(names.function, "f\xe4\xb8\xad");
+}
+
 static void code_that_was_freed_has_no_name(void **state)
 {
     uint64_t code = fake_python_code(&python, "f", 1, lines, sizeof lines);
@@ -154,6 +171,7 @@ int main(void)
         cmocka_unit_test(any_bytes_are_a_table),
         cmocka_unit_test_setup(a_frame_has_name_file_and_line, setup),
         cmocka_unit_test_setup(wide_names_become_utf8, setup),
+        cmocka_unit_test_setup(texts_without_the_gil_are_read, setup),
         cmocka_unit_test_setup(code_that_was_freed_has_no_name, setup),
         cmocka_unit_test_setup(a_name_falls_back_to_the_short_one, setup),
         cmocka_unit_test_setup(huge_counts_are_cut, setup),

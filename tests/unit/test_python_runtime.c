@@ -7,14 +7,7 @@
 
 #include <string.h>
 
-enum {
-    VERSION_3_12 = 0x030c01f0,
-    VERSION_3_13 = 0x030d00f0,
-    CODE_TYPE = 0x5000,
-    STATES = 4,
-    FIRST_TID = 100,
-    FIRST_C_ID = 0x9000
-};
+enum { VERSION_3_12 = 0x030c01f0, CODE_TYPE = 0x5000, STATES = 4, FIRST_TID = 100, FIRST_C_ID = 0x9000 };
 
 static struct fake_python python;
 static uint64_t runtime, interpreter, states[STATES];
@@ -87,22 +80,6 @@ static void wild_pointers_find_nothing(void **state)
 
 /* ---- layouts ---- */
 
-/* The table of 3.13.0, as far as it is used. */
-static void fill_table(uint64_t table[PYTHON_OFFSETS_WORDS])
-{
-    static const struct {
-        uint8_t at;
-        uint16_t offset;
-    } entries[] = {{5, 632}, {8, 7264}, {9, 7344}, {21, 8},  {23, 72},  {24, 152}, {25, 160}, {26, 232},
-                   {29, 8},  {31, 56},  {32, 72},  {33, 70}, {35, 112}, {36, 120}, {37, 128}, {38, 136},
-                   {39, 68}, {43, 200}, {66, 32},  {68, 32}, {69, 16},  {70, 40}};
-    memset(table, 0, PYTHON_OFFSETS_WORDS * sizeof *table);
-    memcpy(table, "xdebugpy", sizeof *table);
-    table[1] = VERSION_3_13;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        table[entries[i].at] = entries[i].offset;
-}
-
 static void only_known_versions_have_a_layout(void **state)
 {
     struct python_layout layout;
@@ -113,17 +90,53 @@ static void only_known_versions_have_a_layout(void **state)
     assert_false(python_layout_of(0x040c0000, CODE_TYPE, &layout));
 }
 
-static void the_table_of_3_13_is_read(void **state)
+static void read_table(uint32_t version, bool is_free_threaded, struct python_layout *ret)
 {
     uint64_t table[PYTHON_OFFSETS_WORDS];
+    fake_python_table(version, is_free_threaded, table);
+    assert_true(python_layout_read(version, CODE_TYPE, table, ret));
+    assert_int_equal(ret->is_free_threaded, is_free_threaded);
+    assert_false(ret->frames.state.is_frame_in_record);
+    assert_int_equal(ret->frames.state.frame, 72);
+    assert_int_equal(ret->threads_head, 7344);
+    assert_int_equal(ret->frames.code_type, CODE_TYPE);
+}
+
+static void the_table_of_3_13_is_read(void **state)
+{
     struct python_layout layout;
-    fill_table(table);
-    assert_true(python_layout_read(VERSION_3_13, CODE_TYPE, table, &layout));
-    assert_int_equal(layout.frames.state.frame, 72);
-    assert_false(layout.frames.state.is_frame_in_record);
+    read_table(FAKE_PYTHON_3_13, false, &layout);
     assert_int_equal(layout.frames.code.instructions, 200);
-    assert_int_equal(layout.threads_head, 7344);
-    assert_int_equal(layout.frames.code_type, CODE_TYPE);
+    assert_int_equal(layout.frames.code.flags, 48);
+    assert_int_equal(layout.frames.code.version, 92);
+    assert_int_equal(layout.frames.code.copies, 0);
+    assert_int_equal(layout.frames.frame.mark, 70);
+    assert_int_equal(layout.text.wide_bytes, 56);
+}
+
+static void the_table_of_3_14_is_read(void **state)
+{
+    struct python_layout layout;
+    read_table(FAKE_PYTHON_3_14, false, &layout);
+    assert_int_equal(layout.frames.code.instructions, 208);
+    assert_int_equal(layout.frames.code.bytes, 144);
+    assert_int_equal(layout.frames.frame.mark, 74);
+    assert_int_equal(layout.frames.frame.bytes, 80);
+    assert_int_equal(layout.interpreters_head, 808);
+    assert_int_equal(layout.bytes_data, 32);
+}
+
+static void objects_without_the_gil_are_longer(void **state)
+{
+    struct python_layout layout;
+    read_table(FAKE_PYTHON_3_14, true, &layout);
+    assert_int_equal(layout.frames.code.type, 24);
+    assert_int_equal(layout.frames.code.flags, 64);
+    assert_int_equal(layout.frames.code.version, 108);
+    assert_int_equal(layout.frames.code.copies, 224);
+    assert_int_equal(layout.frames.frame.copy, 72);
+    assert_int_equal(layout.text.wide_bytes, 72);
+    assert_int_equal(layout.bytes_count, 32);
 }
 
 static void a_table_that_makes_no_sense_is_refused(void **state)
@@ -131,14 +144,29 @@ static void a_table_that_makes_no_sense_is_refused(void **state)
     static const struct {
         uint8_t at;
         uint64_t value;
-    } wrong[] = {{0, 1},    {1, VERSION_3_12}, {2, 1},    {21, 1 << 16}, {25, 400}, {29, 12},
-                 {31, 100}, {33, 72},          {35, 113}, {38, 4096},    {39, 66},  {26, 6}};
+    } wrong[] = {{0, 1},   {1, VERSION_3_12}, {2, 2},     {21, 1 << 16}, {25, 400}, {29, 12}, {31, 100},
+                 {33, 72}, {35, 113},         {38, 4096}, {39, 66},      {40, 54},  {41, 3},  {26, 6}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint64_t table[PYTHON_OFFSETS_WORDS];
         struct python_layout layout;
-        fill_table(table);
+        fake_python_table(FAKE_PYTHON_3_13, false, table);
         table[wrong[i].at] = wrong[i].value;
-        assert_false(python_layout_read(VERSION_3_13, CODE_TYPE, table, &layout));
+        assert_false(python_layout_read(FAKE_PYTHON_3_13, CODE_TYPE, table, &layout));
+    }
+}
+
+static void copies_outside_of_what_is_read_are_refused(void **state)
+{
+    static const struct {
+        uint8_t at;
+        uint64_t value;
+    } wrong[] = {{38, 73}, {38, 80}, {49, 380}, {49, 225}, {49, 16}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        uint64_t table[PYTHON_OFFSETS_WORDS];
+        struct python_layout layout;
+        fake_python_table(FAKE_PYTHON_3_14, true, table);
+        table[wrong[i].at] = wrong[i].value;
+        assert_false(python_layout_read(FAKE_PYTHON_3_14, CODE_TYPE, table, &layout));
     }
 }
 
@@ -152,6 +180,9 @@ int main(void)
         cmocka_unit_test_setup(wild_pointers_find_nothing, setup),
         cmocka_unit_test(only_known_versions_have_a_layout),
         cmocka_unit_test(the_table_of_3_13_is_read),
+        cmocka_unit_test(the_table_of_3_14_is_read),
+        cmocka_unit_test(objects_without_the_gil_are_longer),
+        cmocka_unit_test(copies_outside_of_what_is_read_are_refused),
         cmocka_unit_test(a_table_that_makes_no_sense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,38 @@ static void a_shim_without_a_frame_is_a_call_of_its_own(void **state)
     }
 }
 
+/* 3.14: what a frame executes is a reference with a mark in its lowest bits. */
+static void marks_of_references_are_ignored(void **state)
+{
+    fake_python_init(&python, FAKE_PYTHON_3_14);
+    const uint64_t code = code_named("f");
+    fake_python_shim(&python);
+    const uint64_t frame = fake_python_call(&python, code, 6, false);
+    *fake_at(&python.block, frame + python.layout.frames.frame.code) = code | 1;
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.count, 1);
+    assert_int_equal(stack.frames[0].code, code);
+    assert_int_equal(stack.frames[0].at, 6);
+    assert_true(stack.frames[0].is_entry);
+}
+
+static void a_copy_of_the_instructions_is_as_good(void **state)
+{
+    fake_python_init(&python, FAKE_PYTHON_FREE_THREADED);
+    const uint64_t code = code_named("f");
+    fake_python_call(&python, code, 4, false);
+    fake_python_copy_code(&python, code, fake_python_call(&python, code, 4, false), 10);
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.count, 2);
+    assert_int_equal(stack.frames[0].at, 10);
+    assert_int_equal(stack.frames[1].at, 4);
+    const uint64_t copies = *fake_at(&python.block, code + python.layout.frames.code.copies);
+    *fake_at(&python.block, copies) = 1; /* there is no such copy any more */
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_true(stack.frames[0].at < 0);
+    assert_int_equal(stack.frames[1].at, 4);
+}
+
 static void a_thread_without_frames_has_none(void **state)
 {
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
@@ -227,6 +259,8 @@ int main(void)
         cmocka_unit_test_setup(each_frame_object_has_its_own_call, setup),
         cmocka_unit_test_setup(a_shim_makes_the_frame_inside_it_an_entry, setup),
         cmocka_unit_test_setup(a_shim_without_a_frame_is_a_call_of_its_own, setup),
+        cmocka_unit_test_setup(marks_of_references_are_ignored, setup),
+        cmocka_unit_test_setup(a_copy_of_the_instructions_is_as_good, setup),
         cmocka_unit_test_setup(a_thread_without_frames_has_none, setup),
         cmocka_unit_test_setup(another_threads_state_is_refused, setup),
         cmocka_unit_test_setup(recursion_reads_its_code_once, setup),

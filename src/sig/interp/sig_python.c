@@ -11,7 +11,8 @@ enum {
     INSTRUCTIONS_MAX = 1 << 28, /* bytes of one code object */
 };
 
-static const uint64_t tag_bits = 3; /* of a pointer to what a frame executes, since 3.14 */
+static const uint64_t tag_bits =
+    3; /* of a pointer to what a frame executes, since 3.14 and without the GIL */
 
 struct walk {
     const struct sig_interp_walk *common;
@@ -47,12 +48,12 @@ static bool holds_code(const struct walk *walk, uint64_t frame, uint64_t bytes)
 uint64_t sig_python_code_check(const struct sig_python_layout *layout, const uint64_t *header)
 {
     uint64_t hash = sig_interp_half(header, layout->code.first_line);
-    if (header[1] != layout->code_type)
+    if (sig_interp_word(header, layout->code.type) != layout->code_type)
         return 0;
     hash = sig_interp_mix(hash, sig_interp_half(header, layout->code.flags));
     if (layout->code.version)
         hash = sig_interp_mix(hash, sig_interp_half(header, layout->code.version));
-    for (uint32_t i = 2; i < layout->code.flags / WORD_BYTES; i++)
+    for (uint32_t i = layout->code.type / WORD_BYTES + 1; i < layout->code.flags / WORD_BYTES; i++)
         hash = sig_interp_mix(hash, header[i]);
     hash = sig_interp_mix(hash, sig_interp_word(header, layout->code.filename));
     hash = sig_interp_mix(hash, sig_interp_word(header, layout->code.name));
@@ -72,6 +73,7 @@ static uint64_t check_of_code(const struct walk *walk, uint64_t code, bool is_he
         return 0;
     scratch->known[at].code = code;
     scratch->known[at].check = sig_python_code_check(walk->layout, scratch->state);
+    scratch->known[at].instructions = sig_interp_word(scratch->state, walk->layout->code.copies);
     return scratch->known[at].check;
 }
 
@@ -85,6 +87,23 @@ static const uint64_t *frame_at(const struct walk *walk, uint64_t frame)
     return sig_interp_read(walk->common, words, frame, bytes, is_held(walk, frame, bytes)) ? words : NULL;
 }
 
+/* Where the instructions begin that the frame runs: the code's own, or those of its copy with a number. The
+ * code is one that was met. 0 if the copy cannot be read. */
+static uint64_t first_instruction(const struct walk *walk, uint64_t code, const uint64_t *words)
+{
+    const struct sig_python_layout *layout = walk->layout;
+    const uint32_t number = layout->frame.copy ? sig_interp_half(words, layout->frame.copy) : 0;
+    const uint64_t copies = walk->common->scratch->known[sig_interp_known_at(code)].instructions;
+    uint64_t count, first;
+    if (number == 0 || !layout->code.copies)
+        return code + layout->code.instructions;
+    return sig_interp_read(walk->common, &count, copies, sizeof count, false) && number < count &&
+                   sig_interp_read(walk->common, &first, copies + (1 + (uint64_t)number) * WORD_BYTES,
+                                   sizeof first, false)
+               ? first
+               : 0;
+}
+
 /* How far the frame's instruction is from the first one; below 0: none has begun. */
 static int32_t distance_of(const struct walk *walk, uint64_t code, const uint64_t *words)
 {
@@ -92,7 +111,7 @@ static int32_t distance_of(const struct walk *walk, uint64_t code, const uint64_
     const int64_t number = (int32_t)sig_interp_half(words, layout->frame.instruction);
     const uint64_t instruction = sig_interp_word(words, layout->frame.instruction);
     const uint64_t distance = layout->frame.is_object ? (uint64_t)(number * layout->frame.units_bytes)
-                                                      : instruction - code - layout->code.instructions;
+                                                      : instruction - first_instruction(walk, code, words);
     return distance < INSTRUCTIONS_MAX ? (int32_t)distance : -1;
 }
 

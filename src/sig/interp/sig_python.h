@@ -10,6 +10,8 @@
  * Since 3.12 a shim stands outside of it: a frame on the native stack that runs no code of the program.
  * Before 3.11 frames are objects, and each has a native call of its own.
  *
+ * Without the GIL (3.14) each thread runs a copy of a function's instructions, so that it can change them.
+ *
  * Called from: sig_walk_frames.c.
  * Source: CPython's Include/internal/pycore_frame.h, Include/cpython/pystate.h, Include/cpython/code.h.
  */
@@ -36,12 +38,15 @@ struct sig_python_layout {
         uint8_t units_bytes; /* what that number counts, in bytes */
         uint8_t entry_mark;  /* the byte at `mark` of an entry frame, or of a shim */
         bool has_shims;
+        uint16_t copy; /* the number of the copy of the instructions that it runs, of 32 bits; 0: no copies */
         uint16_t bytes; /* as far as it is read */
     } frame;
     struct {
+        uint16_t type;
         uint16_t version; /* a number that no two code objects share, of 32 bits; 0: there is none */
         uint16_t filename, name, qualname, line_table, first_line, flags, instructions;
-        uint16_t bytes; /* as far as it is read */
+        uint16_t copies; /* of its instructions: the pointer to how many there are, and where; 0: none */
+        uint16_t bytes;  /* as far as it is read */
     } code;
 };
 
