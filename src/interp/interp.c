@@ -45,10 +45,19 @@ void interp_forget(struct interp *interp)
 {
     empty_cache(interp);
     interp->module = 0;
+    interp->switcher = 0;
     interp->searched = 0;
 }
 
 /* ---- where it is ---- */
+
+/* The library is loaded after the interpreter, by one of its scripts. */
+static void look_for_switcher(struct interp *interp, arena_ref ref)
+{
+    const struct module *module = arena_at(interp->modules->list.arena, ref);
+    if (module->is_loaded && interp_runtime_is_switcher(interp->modules, ref))
+        interp->switcher = ref;
+}
 
 static void take_runtime(struct interp *interp, arena_ref module, enum interp_found found,
                          const struct interp_runtime *runtime)
@@ -84,11 +93,11 @@ void interp_modules_changed(struct interp *interp)
     if (interp->is_unready)
         interp->searched = 0;
     interp->is_unready = false;
-    arena_ref ref = interp->modules->list.newest;
-    while (ref && ref != interp->searched && !interp->module) {
+    for (arena_ref ref = interp->modules->list.newest; ref && ref != interp->searched;) {
         const struct module *module = arena_at(arena, ref);
         struct interp_runtime runtime;
-        if (module->is_loaded)
+        look_for_switcher(interp, ref);
+        if (module->is_loaded && !interp->module)
             take_runtime(interp, ref, interp_runtime_find(interp->modules, ref, &runtime), &runtime);
         ref = module->next;
     }
@@ -99,6 +108,8 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
 {
     if (interp->module && !module)
         return INTERP_GENERATED;
+    if (interp->module && module == interp->switcher)
+        return INTERP_SWITCHER;
     if (!interp->module || module != interp->module || function_start == 0)
         return INTERP_NATIVE;
     if (function_start == interp->runtime.eval_start || function_start == interp->runtime.cold_start)

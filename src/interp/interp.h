@@ -35,7 +35,8 @@ enum interp_role {
     INTERP_MACHINERY, /* one that only leads to it */
     INTERP_GIL,       /* the function that waits for the interpreter's lock */
     INTERP_GENERATED, /* code in no module: a trampoline, if it calls the first one (python -X perf) */
-    INTERP_CALLED     /* the next frame that is a native function (interp_merge.h) */
+    INTERP_CALLED,    /* the next frame that is a native function (interp_merge.h) */
+    INTERP_SWITCHER   /* one of a library that switches native stacks, and what they run with them */
 };
 
 enum { INTERP_CACHE_SLOTS = 8192 };
@@ -53,6 +54,7 @@ struct interp {
     arena_ref searched;            /* the newest module when it was looked for last; 0: never */
     bool is_unready;               /* one does not say its version yet: it is looked at at each tick */
     arena_ref module;              /* of the interpreter; 0: none is known */
+    arena_ref switcher;            /* of the library that switches native stacks; 0: none is known */
     struct interp_runtime runtime; /* of that */
     uint64_t gil_start;       /* of the function that waits for the interpreter's lock; 0: not seen yet */
     uint32_t refused_version; /* of an interpreter that is left alone, and its language; 0: there was none */

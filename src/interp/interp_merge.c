@@ -6,6 +6,7 @@ struct merging {
     size_t capacity, count;
     size_t next;  /* frame */
     size_t spare; /* calls without a segment, which are the innermost ones */
+    size_t own;   /* locations: those further out are of another stack */
 };
 
 static void put(struct merging *merging, arena_ref location)
@@ -14,10 +15,10 @@ static void put(struct merging *merging, arena_ref location)
         merging->ret[merging->count++] = location;
 }
 
-static size_t count_calls(const struct interp_stacks *stacks)
+static size_t count_calls(const struct interp_stacks *stacks, size_t depth)
 {
     size_t count = 0;
-    for (size_t i = 0; i < stacks->depth; i++)
+    for (size_t i = 0; i < depth; i++)
         count += stacks->roles[i] == INTERP_EVAL;
     return count;
 }
@@ -40,6 +41,20 @@ static size_t count_segments(const struct interp_stacks *stacks)
     return count + is_open;
 }
 
+/* How many locations are of the stack that the segments are of. */
+static size_t count_own(const struct interp_stacks *stacks, size_t segments)
+{
+    bool has_call = false;
+    if (stacks->is_cut || count_calls(stacks, stacks->depth) <= segments)
+        return stacks->depth;
+    for (size_t i = 0; i < stacks->depth; i++) {
+        if (has_call && stacks->roles[i] == INTERP_SWITCHER)
+            return i;
+        has_call |= stacks->roles[i] == INTERP_EVAL;
+    }
+    return stacks->depth;
+}
+
 /* Up to the next frame with one of the marks, and with that. call: the location of the native call; 0 for
  * none. */
 static void put_frames(struct merging *merging, unsigned marks, arena_ref call)
@@ -59,7 +74,7 @@ static bool is_shown(const struct interp_stacks *stacks, size_t i)
 {
     const enum interp_role role = (enum interp_role)stacks->roles[i];
     const bool is_trampoline = role == INTERP_GENERATED && i > 0 && stacks->roles[i - 1] == INTERP_EVAL;
-    return role == INTERP_NATIVE || (role == INTERP_GENERATED && !is_trampoline);
+    return role == INTERP_NATIVE || role == INTERP_SWITCHER || (role == INTERP_GENERATED && !is_trampoline);
 }
 
 static void put_native(struct merging *merging, size_t i)
@@ -68,7 +83,8 @@ static void put_native(struct merging *merging, size_t i)
     const bool is_call = stacks->roles[i] == INTERP_EVAL;
     if (stacks->roles[i] == INTERP_CALLED)
         put_frames(merging, INTERP_OWN, 0);
-    const bool has_segment = is_call && merging->spare == 0 && merging->next < stacks->frame_count;
+    const bool has_segment =
+        is_call && i < merging->own && merging->spare == 0 && merging->next < stacks->frame_count;
     if (has_segment)
         put_frames(merging, INTERP_ENTRY, stacks->mode == INTERP_MERGED ? stacks->path[i] : 0);
     if (stacks->mode == INTERP_ALL || is_shown(stacks, i) || (is_call && !has_segment))
@@ -80,7 +96,9 @@ size_t interp_merge(const struct interp_stacks *stacks, arena_ref *ret, size_t c
                     bool *ret_is_mismatch)
 {
     struct merging merging = {.stacks = stacks, .ret = ret, .capacity = capacity};
-    const size_t calls = count_calls(stacks), segments = count_segments(stacks);
+    const size_t segments = count_segments(stacks);
+    merging.own = count_own(stacks, segments);
+    const size_t calls = count_calls(stacks, merging.own);
     const size_t native_depth = stacks->depth - stacks->is_truncated;
     merging.spare = calls > segments && !stacks->is_cut ? calls - segments : 0;
     *ret_is_mismatch = merging.spare > 1 || (calls < segments && !stacks->is_truncated);

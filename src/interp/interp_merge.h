@@ -16,6 +16,11 @@
  * together, and the segments that are left over come after them. Otherwise numbers that differ are a
  * mismatch, which is counted: then too nothing is left out of either stack.
  *
+ * A library that switches native stacks (INTERP_SWITCHER) gives each of them frames of its own. What the
+ * native stack has further out belongs to another one: if the interpreter's frames are all there, and are not
+ * enough for all calls, calls outside of the innermost such function that has a call inside it have none of
+ * them.
+ *
  * A pure function of its arguments.
  */
 #ifndef WALLPROF_INTERP_MERGE_H

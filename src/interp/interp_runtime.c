@@ -38,20 +38,35 @@ static enum interp_found find_language(const struct interp_module *module, const
     return INTERP_FOUND;
 }
 
+static const char *path_of(const struct modules *modules, const struct module *module)
+{
+    return module->path ? arena_at(modules->list.arena, module->path) : "";
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static bool is_candidate(const struct module *module, const char *path,
                          const struct interp_language *language)
 {
-    const char *slash = strrchr(path, '/');
-    return module->is_main || strstr(slash ? slash + 1 : path, language->in_library);
+    return module->is_main || strstr(file_name(path), language->in_library);
+}
+
+bool interp_runtime_is_switcher(const struct modules *modules, arena_ref ref)
+{
+    static const char begins[] = "_greenlet.";
+    const struct module *module = arena_at(modules->list.arena, ref);
+    return strncmp(file_name(path_of(modules, module)), begins, sizeof begins - 1) == 0;
 }
 
 enum interp_found interp_runtime_find(const struct modules *modules, arena_ref ref,
                                       struct interp_runtime *ret)
 {
     const struct module *record = arena_at(modules->list.arena, ref);
-    struct interp_module module = {.modules = modules,
-                                   .ref = ref,
-                                   .path = record->path ? arena_at(modules->list.arena, record->path) : ""};
+    struct interp_module module = {.modules = modules, .ref = ref, .path = path_of(modules, record)};
     enum interp_found found = INTERP_ABSENT;
     bool is_open = false;
     for (size_t i = 0; found == INTERP_ABSENT && i < sizeof languages / sizeof *languages; i++) {

@@ -80,6 +80,10 @@ extern const struct interp_language python_language, php_language;
 enum interp_found interp_runtime_find(const struct modules *modules, arena_ref module,
                                       struct interp_runtime *ret);
 
+/* Whether the module is one that switches native stacks, each with an interpreter's frames of its own:
+ * Python's greenlet. */
+bool interp_runtime_is_switcher(const struct modules *modules, arena_ref module);
+
 /* The address of an exported function or variable; 0 if there is none. For find. */
 uint64_t interp_module_address(const struct interp_module *module, const char *name);
 

@@ -53,8 +53,8 @@ static inline void check_merge(struct fuzz_input *input, const struct sig_interp
     size_t folded = 0;
     for (size_t i = 0; i < stacks.depth; i++) {
         path[i] = (arena_ref)i + 1;
-        roles[i] = take_u8(input) % 6;
-        folded += roles[i] != INTERP_NATIVE;
+        roles[i] = take_u8(input) % (INTERP_SWITCHER + 1);
+        folded += roles[i] != INTERP_NATIVE && roles[i] != INTERP_SWITCHER;
     }
     stacks.is_truncated = stacks.depth > 0 && take_u8(input) % 2;
     for (size_t i = 0; i < stacks.frame_count; i++) {

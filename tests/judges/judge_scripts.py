@@ -18,15 +18,19 @@ import pprof_read
 
 
 def script_frames(profile, sample):
-    """[function, file, line], innermost first, of the frames that are the script's."""
-    frames = []
+    """[function, file, line], innermost first, of the frames that are the script's, and of calls of CPython's interpreter
+    that stand inside of one of them: no frame took their place."""
+    frames, calls = [], []
     for id in sample.location_id:
         for line in profile.locations[id].line:
             function = profile.functions[line.function_id]
             file, name = profile.text(function.filename), profile.text(function.name)
             is_native = profile.locations[id].mapping_id or name == "take_gil" or name.startswith("[")
             if not is_native or name.endswith(": unknown]"):
-                frames.append([name, file, line.line])
+                frames += calls + [[name, file, line.line]]
+                calls = []
+            elif name == "_PyEval_EvalFrameDefault":
+                calls.append([name, "", 0])
     return frames
 
 

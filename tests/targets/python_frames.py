@@ -18,6 +18,11 @@ import sys
 import threading
 import time
 
+try:
+    import greenlet
+except ImportError:
+    greenlet = None
+
 HOLD_S = float(sys.argv[2])
 never = threading.Event()
 
@@ -262,6 +267,26 @@ def in_größe():
     rest()
 
 
+if greenlet:
+    def in_first_greenlet():
+        greenlet.greenlet(lambda: by_key(5)).switch()
+
+    def in_inner_greenlet():
+        inner = greenlet.greenlet(lambda: sorted([2, 1], key=by_key))
+        outer = greenlet.greenlet(lambda: max([1, 2], key=lambda value: inner.switch()))
+        outer.switch()
+
+    def in_greenlet_again():
+        """Its native stack was put away for another's, and back."""
+        def begin():
+            other.switch()
+            rest()
+
+        one = greenlet.greenlet(lambda: list(map(lambda _: begin(), [1])))
+        other = greenlet.greenlet(lambda: min([1, 2], key=lambda _: one.switch()))
+        one.switch()
+
+
 # ---- places to compute in ----
 
 def spin():
@@ -293,6 +318,11 @@ def spin_in_generator():
         yield 1
 
     list(generate())
+
+
+if greenlet:
+    def spin_in_greenlet():
+        greenlet.greenlet(spin_in_sorted).switch()
 
 
 # ---- what Python says ----

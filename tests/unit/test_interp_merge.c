@@ -8,10 +8,10 @@
 enum { CAPACITY = 64 };
 
 /* A stack as text, innermost first: E is the function that runs frames, M leads to it, G is generated code, C
- * is of a native function that is a frame too, others are native. A frame "-" is an entry without code.
- * Frames are small letters, and a capital one is an entry. The result has frames in small letters. x and y
- * are native functions with native frames, z is one whose native frame was not found. S is an entry whose
- * callers are on another stack. */
+ * is of a native function that is a frame too, W switches native stacks, others are native. A frame "-" is an
+ * entry without code. Frames are small letters, and a capital one is an entry. The result has frames in small
+ * letters. x and y are native functions with native frames, z is one whose native frame was not found. S is
+ * an entry whose callers are on another stack. */
 static const char *merge_as(const char *native, const char *frames, enum interp_mode mode, bool is_truncated,
                             bool is_cut, bool *ret_is_mismatch)
 {
@@ -34,6 +34,7 @@ static const char *merge_as(const char *native, const char *frames, enum interp_
                    : native[i] == 'M' ? INTERP_MACHINERY
                    : native[i] == 'G' ? INTERP_GENERATED
                    : native[i] == 'C' ? INTERP_CALLED
+                   : native[i] == 'W' ? INTERP_SWITCHER
                                       : INTERP_NATIVE;
     }
     for (size_t i = 0; i < stacks.frame_count; i++) {
@@ -154,6 +155,22 @@ static void frames_that_were_cut_belong_to_the_inner_calls(void **state)
     assert_false(is_mismatch);
 }
 
+/* The outer calls are of another native stack, whose frames are not there. */
+static void calls_of_another_native_stack_have_no_frames(void **state)
+{
+    bool is_mismatch;
+    assert_string_equal(merge_as("1E2E3W4E9", "AB", INTERP_MERGED, false, false, &is_mismatch), "1a2b3W4E9");
+    assert_false(is_mismatch);
+    assert_string_equal(merge_as("1EWEWE9", "A", INTERP_MERGED, false, false, &is_mismatch), "1aWEWE9");
+    assert_false(is_mismatch);
+    assert_string_equal(merge_as("E1EW4E9", "A", INTERP_MERGED, false, false, &is_mismatch), "E1aW4E9");
+    assert_false(is_mismatch);
+    assert_string_equal(merge_as("W4E9", "A", INTERP_MERGED, false, false, &is_mismatch), "W4a9");
+    assert_false(is_mismatch); /* it is about to switch */
+    assert_string_equal(merge_as("EW4E9", "AB", INTERP_MERGED, false, false, &is_mismatch), "aW4b9");
+    assert_false(is_mismatch); /* the library calls back */
+}
+
 static void the_result_is_bounded(void **state)
 {
     bool is_mismatch;
@@ -187,6 +204,7 @@ int main(void)
         cmocka_unit_test(more_frames_than_calls_are_kept),
         cmocka_unit_test(a_truncated_native_stack_goes_on_with_frames),
         cmocka_unit_test(frames_that_were_cut_belong_to_the_inner_calls),
+        cmocka_unit_test(calls_of_another_native_stack_have_no_frames),
         cmocka_unit_test(the_result_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
