@@ -30,4 +30,10 @@ static inline clockid_t clock_of_thread(pid_t tid)
     return (clockid_t)((~(unsigned)tid) << 3 | 6U);
 }
 
+/* The CPU clock of any process (MAKE_PROCESS_CPUCLOCK). */
+static inline clockid_t clock_of_process(pid_t pid)
+{
+    return (clockid_t)((~(unsigned)pid) << 3 | 2U);
+}
+
 #endif

@@ -64,7 +64,8 @@ struct made_profile {
 static int make_profile(const struct export_request *request, bool is_for_tool, struct made_profile *ret)
 {
     const struct sampler *sampler = request->sampler;
-    const struct symbolize_process process = {.modules = &sampler->modules,
+    const bool is_another = sampler->target; /* its memory may be gone by now, and its map is not ours */
+    const struct symbolize_process process = {.modules = is_another ? NULL : &sampler->modules,
                                               .perf_maps = request->perf_maps,
                                               .start_utc_ns = request->process_utc_ns,
                                               .log = request->log,
@@ -318,6 +319,29 @@ int export_names(const struct export_request *request, int fd, struct store_part
     int status = make_profile(request, false, &made);
     if (status == 0)
         status = write_names(&made.profile, fd, part);
+    discard_profile(&made);
+    return status;
+}
+
+/* ---- for the tool itself ---- */
+
+static int write_store(const struct profile *profile, int fd)
+{
+    struct sink *sink = sink_create_on(fd, SINK_PLAIN);
+    if (!sink)
+        return -ENOMEM;
+    int status = enc_store_write(profile, sink);
+    if (status < 0)
+        sink_fail(sink, status);
+    return sink_commit(sink);
+}
+
+int export_store(const struct export_request *request, int fd)
+{
+    struct made_profile made;
+    int status = make_profile(request, true, &made);
+    if (status == 0)
+        status = write_store(&made.profile, fd);
     discard_profile(&made);
     return status;
 }

@@ -48,4 +48,8 @@ int export_write(const struct export_request *request);
  * bytes, 0 after a failure. The files and the tool of the request are not used. 0 or -errno. */
 int export_names(const struct export_request *request, int fd, struct store_part *part);
 
+/* Writes the whole recording as a store into an open file, from its position on, for the tool to name what
+ * the files of modules know. Of the request only what describes the recording is used. 0 or -errno. */
+int export_store(const struct export_request *request, int fd);
+
 #endif

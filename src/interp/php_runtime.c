@@ -69,7 +69,9 @@ static uint64_t find_state(const struct interp_runtime *runtime, const struct si
                            const struct sig_interp_thread *whose)
 {
     (void)memory;
-    return whose->native_id == (uint64_t)getpid() ? runtime->address : 0;
+    return whose->native_id == (uint64_t)(sig_memory_subject() ? sig_memory_subject() : getpid())
+               ? runtime->address
+               : 0;
 }
 
 static bool read_names(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, NOTES_MAX_BYTES = 1024 };
 
 struct visit {
     struct loader_state *state;
@@ -129,12 +129,18 @@ static bool readable_segment(const struct dl_phdr_info *info, uint64_t address, 
 
 static void note_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * header, struct module *ret)
 {
+    char copy[NOTES_MAX_BYTES];
     uint64_t start = info->dlpi_addr + header->p_vaddr, low, high;
     if (!readable_segment(info, start, &low, &high))
         return;
     uint64_t bytes = header->p_memsz < high - start ? header->p_memsz : high - start;
-    ret->build_id_bytes = (uint32_t)elf_build_id_in_notes((const void *)(uintptr_t)start, bytes,
-                                                          ret->build_id, sizeof(ret->build_id));
+    const void *notes = (const void *)(uintptr_t)start;
+    if (sig_memory_subject()) {
+        notes = copy;
+        bytes = bytes < sizeof(copy) ? bytes : sizeof(copy);
+        bytes = sig_memory_copy(copy, start, bytes) ? bytes : 0;
+    }
+    ret->build_id_bytes = (uint32_t)elf_build_id_in_notes(notes, bytes, ret->build_id, sizeof(ret->build_id));
 }
 
 static void object_bounds(const struct dl_phdr_info *info, struct module *ret)
@@ -176,30 +182,36 @@ static void note_end_of_permanent(struct visit *visit, const struct module *obje
         visit->is_permanent = false;
 }
 
-static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
+void loader_visit_object(const struct dl_phdr_info *info, struct module *object, loader_segment_fn *visit,
+                         void *context)
 {
-    struct visit *visit = data;
-    struct module object = {.load_bias = info->dlpi_addr,
-                            .is_main = visit->is_first_object,
-                            .is_permanent = visit->is_permanent,
-                            .is_first_segment = true};
-    (void)size;
-    note_state(info, visit->state);
-    object_bounds(info, &object);
-    uint64_t here = (uintptr_t)visit_object;
-    const char *name = visit->is_first_object           ? ""
-                       : info->dlpi_addr == visit->vdso ? "[vdso]"
-                                                        : info->dlpi_name;
+    uint64_t here = sig_memory_subject() ? 0 : (uintptr_t)loader_visit_object;
+    object->load_bias = info->dlpi_addr;
+    object->is_first_segment = true;
+    object_bounds(info, object);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
             continue;
-        struct module segment = object;
+        struct module segment = *object;
         segment_bounds(info, header, &segment);
         segment.is_own = here >= segment.start_pc && here < segment.end_pc;
-        visit->segment(visit->context, &segment, name);
-        object.is_first_segment = false;
+        visit(context, &segment, info->dlpi_name);
+        object->is_first_segment = false;
     }
+}
+
+static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct visit *visit = data;
+    struct module object = {.is_main = visit->is_first_object, .is_permanent = visit->is_permanent};
+    struct dl_phdr_info named = *info;
+    (void)size;
+    note_state(info, visit->state);
+    named.dlpi_name = visit->is_first_object           ? ""
+                      : info->dlpi_addr == visit->vdso ? "[vdso]"
+                                                       : info->dlpi_name;
+    loader_visit_object(&named, &object, visit->segment, visit->context);
     visit->is_first_object = false;
     note_end_of_permanent(visit, &object);
     return 0;

@@ -46,4 +46,12 @@ typedef void loader_segment_fn(void *context, const struct module *segment, cons
 void loader_visit(enum loader_reading reading, loader_segment_fn *segment, void *context,
                   struct loader_state *ret);
 
+/*
+ * The same for one object, by its program headers: of a target's too, whose memory is then copied. *object
+ * has what is known of it besides. Afterwards it has the bounds of the object.
+ */
+struct dl_phdr_info;
+void loader_visit_object(const struct dl_phdr_info *info, struct module *object, loader_segment_fn *visit,
+                         void *context);
+
 #endif

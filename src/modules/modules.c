@@ -8,6 +8,7 @@
 #include "base/sort.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SNAPSHOT_FIRST_CAPACITY = 128, TABLES_SHARE = 4 };
@@ -143,6 +144,8 @@ bool modules_confirm_snapshot(struct modules *modules, const struct loader_state
 
 bool modules_refresh(struct modules *modules)
 {
+    if (modules->target)
+        return modules->target->refresh_modules(modules->target->context, modules);
     const enum loader_reading reading = modules->has_program_only          ? LOADER_PROGRAM_ONLY
                                         : modules_can_lock_loader(modules) ? LOADER_WITH_LOCK
                                                                            : LOADER_WITHOUT_LOCK;
@@ -199,7 +202,9 @@ arena_ref modules_find(const struct modules *modules, uint64_t address)
 int modules_init(struct modules *modules, struct arena *arena)
 {
     modules->list.arena = arena;
-    if (program_path_read(modules->main_path, sizeof(modules->main_path)) == 0)
+    if (modules->target)
+        snprintf(modules->main_path, sizeof(modules->main_path), "%s", modules->target->program);
+    else if (program_path_read(modules->main_path, sizeof(modules->main_path)) == 0)
         strcpy(modules->main_path, "[program]");
     int status = arena_init(&modules->search_tables, arena->size_bytes / TABLES_SHARE);
     if (status < 0)

@@ -46,6 +46,7 @@
 #include "sig/ground/sig_modules.h"
 #include "sig/ground/sig_unloads.h"
 #include "sig/sys/sig_atomic.h"
+#include "target/target.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,6 +80,7 @@ struct modules_moment {
 
 struct modules {
     const uint32_t *loader_is_free; /* atomic, not owned; NULL, or not 0: the loader's lock can be taken */
+    const struct target *target;    /* not owned; NULL: what is mapped in this process */
     bool has_program_only;          /* no sample is to be named: of what is loaded nothing else is read */
     struct module_list list;        /* of all records */
     struct arena search_tables;     /* never in a file, as handlers read them */
@@ -98,8 +100,8 @@ struct modules {
     char main_path[4096];      /* /proc/self/exe at init; later it may say "(deleted)" */
 };
 
-/* Makes the first snapshot. *modules is zeroed memory, but for loader_is_free and has_program_only. 0 or
- * -errno. */
+/* Makes the first snapshot. *modules is zeroed memory, but for loader_is_free, target and has_program_only. 0
+ * or -errno. */
 int modules_init(struct modules *modules, struct arena *arena);
 void modules_deinit(struct modules *modules);
 

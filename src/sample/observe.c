@@ -72,6 +72,17 @@ void observe_enter(struct observer *observer, int task_directory, bool is_privat
         remote_sample_open_memory(&observer->remote);
 }
 
+uint64_t observe_cpu_clock(struct observer *observer, struct thread *thread)
+{
+    struct thread_stat_runs runs;
+    if (!observer->target)
+        return clock_read_ns(clock_of_thread(thread->tid));
+    bool is_known =
+        thread_stat_runs(&observer->remote.stats, &thread->stat, thread->tid, &runs) == THREAD_STAT_KNOWN;
+    thread_stat_let_go(&observer->remote.stats);
+    return is_known ? runs.cpu_ns : thread->fold.cpu_clock_ns;
+}
+
 void observe_drop_descriptors(struct observer *observer)
 {
     observer->task_directory = -1;
@@ -194,7 +205,7 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
                                     .memory = &thread->remote,
                                     .interp = &thread->interp,
                                     .labels_at = &thread->annotations.labels,
-                                    .is_silent = thread->observe.is_silent,
+                                    .is_silent = thread->observe.is_silent || observer->target,
                                     .may_run = thread->fold.was_running || !thread->fold.first};
     struct remote_sample sample;
     enum remote_result result = remote_sample(&observer->remote, &subject, &sample);
@@ -205,6 +216,8 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
                 read_remote_sample(thread, now_ns, &sample, result == REMOTE_UNCHANGED, ret);
     observer->made.unchanged += *ret_seen && result == REMOTE_UNCHANGED;
     observer->made.walked += *ret_seen && result == REMOTE_WALKED;
+    if (result == REMOTE_GONE && observer->target)
+        observer->gone = thread;
     return result != REMOTE_SIGNAL;
 }
 
@@ -240,6 +253,8 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     thread->observe.snapshot = observer->snapshot;
     if (!observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
         return is_seen;
+    if (observer->target)
+        return observer->target->observe(observer->target->context, observer, thread, now_ns, ret);
     if (observe_must_not_signal(observer, thread, now_ns)) {
         if (observe_has_left(thread))
             return false;
@@ -353,6 +368,8 @@ static void release_held(struct observer *observer)
 bool observe_next(struct observer *observer, uint64_t now_ns, struct observation *ret)
 {
     release_held(observer);
+    if (observer->target)
+        return observer->target->observe_next(observer->target->context, observer, ret);
     while (observer->scan_at < observer->used_high) {
         uint32_t slot = observer->scan_at++;
         struct thread *thread = observer->owner[slot];
@@ -369,6 +386,8 @@ bool observe_next(struct observer *observer, uint64_t now_ns, struct observation
 
 void observe_forget(struct observer *observer, struct thread *thread)
 {
+    if (observer->target)
+        observer->target->forget(observer->target->context, thread);
     int slot = thread->observe.slot;
     struct stack_cache *cache = thread->stack_cache;
     thread->stack_cache = NULL;

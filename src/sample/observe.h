@@ -23,6 +23,7 @@
 #include "interp/interp_replies.h"
 #include "modules/modules.h"
 #include "sig/signal/sig_slots.h"
+#include "target/target.h"
 #include "thread.h"
 #include "threads.h"
 
@@ -52,12 +53,14 @@ struct observer {
     uint32_t scan_at;   /* where observe_next goes on */
     struct remote_sampler remote;
     struct interp_replies interp;
-    uint64_t handler_bytes;  /* what a signal stack must have for our handler */
-    bool by_signal_only;     /* no thread is sampled from outside */
-    int signal;              /* the number of requests; 0: none is available */
-    bool is_held_back_below; /* a thread blocks this number, but not the spare one: see sig_numbers.h */
-    uint64_t filled_below;   /* how often a thread was found that blocks both */
-    struct {                 /* observations so far, by how they were made */
+    uint64_t handler_bytes;      /* what a signal stack must have for our handler */
+    bool by_signal_only;         /* no thread is sampled from outside */
+    const struct target *target; /* not owned; NULL: threads of this process are sampled */
+    const struct thread *gone;   /* of a target: one that was found to have ended; taken by the sampler */
+    int signal;                  /* the number of requests; 0: none is available */
+    bool is_held_back_below;     /* a thread blocks this number, but not the spare one: see sig_numbers.h */
+    uint64_t filled_below;       /* how often a thread was found that blocks both */
+    struct {                     /* observations so far, by how they were made */
         uint64_t unchanged, walked, replied;
         uint64_t unreplied; /* overdue because the signal is blocked */
     } made;
@@ -72,6 +75,10 @@ void observe_deinit(struct observer *observer);
 
 /* An interpreter was found: from now on its frames are read too, if there is memory for them. */
 void observe_use_interp(struct observer *observer, struct interp *interp);
+
+/* A thread's CPU clock; of a target's thread as the kernel has it last, or what was seen last if it is gone.
+ */
+uint64_t observe_cpu_clock(struct observer *observer, struct thread *thread);
 
 /* The sampler thread runs. is_private: the program cannot see its descriptors. *view is found if unknown. */
 void observe_enter(struct observer *observer, int task_directory, bool is_private,

@@ -23,9 +23,11 @@ static const unsigned long flags_of_kernels = 0x10 | 0x4000;
  * to a multiple of 8. */
 enum { ENTRY_BYTES_MIN = 24 };
 
-int proc_tasks_open(void)
+int proc_tasks_open(int process_directory)
 {
-    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_own = process_directory < 0;
+    int fd = openat(is_own ? AT_FDCWD : process_directory, is_own ? "/proc/self/task" : "task",
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 

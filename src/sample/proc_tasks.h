@@ -16,8 +16,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* An open /proc/self/task, or -errno. */
-int proc_tasks_open(void);
+/* An open /proc/self/task; or that of the process whose directory in /proc is open, unless that is negative.
+ * Or -errno. */
+int proc_tasks_open(int process_directory);
 
 /* How many threads there are, for the price of one fstat; 0 when it is not known. */
 uint32_t proc_tasks_count(int directory_fd);

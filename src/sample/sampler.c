@@ -59,12 +59,17 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options,
 {
     sampler->threads = threads;
     sampler->start_ns = start_ns;
+    sampler->target = sampler->modules.target = options->target;
+    if (options->target)
+        sampler->view = THREAD_STAT_VIEW_OURS;
     int status = init_parts(sampler, options, labels, seed);
     if (status < 0) {
         sampler_deinit(sampler);
         return status;
     }
     sampler->observer.by_signal_only = options->by_signal_only;
+    sampler->observer.target = options->target;
+    sampler->waits.has_other_ids = options->target && options->target->has_other_ids;
     uint64_t period_ns = sampler->account.fold.period_ns;
     random_init(&sampler->random, seed);
     sampler->admitted_ns = start_ns;
@@ -121,7 +126,7 @@ void sampler_close_descriptors(struct sampler *sampler)
 
 static void open_directory(struct sampler *sampler, bool has_own_descriptors)
 {
-    thread_scan_open(&sampler->thread_scan);
+    thread_scan_open(&sampler->thread_scan, sampler->target);
     gap_watch_enter(&sampler->gap_watch, has_own_descriptors);
     observe_enter(&sampler->observer, sampler->thread_scan.task_directory, has_own_descriptors,
                   &sampler->view);
@@ -134,7 +139,7 @@ int sampler_enter(struct sampler *sampler, bool has_own_descriptors)
         return status;
     sampler_find_interp(sampler);
     open_directory(sampler, has_own_descriptors);
-    sampler->has_quota = has_own_descriptors;
+    sampler->has_quota = has_own_descriptors && !sampler->target; /* that of its cgroup is not looked at */
     if (sampler->has_quota)
         sampler->quota_before = cpu_quota_read();
     sampler_begin_arrived(sampler);

@@ -39,6 +39,7 @@ enum { SAMPLER_SKIPPED_MAX = 256, SAMPLER_TIDS_KEPT = 1 << 15 };
 struct sampler {
     struct overhead_group overhead_group; /* begun by a thread that forks, joined in its child */
     enum thread_stat_view view;           /* of /proc; inherited in a forked child */
+    const struct target *target;          /* not owned; NULL: this process is recorded */
     struct threads *threads;              /* not owned */
     struct arena arena;
     struct modules modules;
@@ -95,14 +96,15 @@ struct sampler {
 
 /* The user's settings: a part of struct config. */
 struct sampler_options {
-    uint32_t hz;               /* ticks per second */
-    uint32_t threads_per_tick; /* samples per tick on average, at most */
-    uint32_t depth;            /* frames per stack */
-    uint64_t memory_bytes;     /* for the profile while recording */
-    uint64_t timeline_bytes;   /* for samples with their times; 0: no timeline */
-    uint32_t overhead_ppm;     /* of the program's CPU time, in millionths; 0: no limit */
-    bool by_signal_only;       /* no thread is sampled from outside */
-    enum interp_mode interp;   /* how frames of an interpreter are shown */
+    uint32_t hz;                 /* ticks per second */
+    uint32_t threads_per_tick;   /* samples per tick on average, at most */
+    uint32_t depth;              /* frames per stack */
+    uint64_t memory_bytes;       /* for the profile while recording */
+    uint64_t timeline_bytes;     /* for samples with their times; 0: no timeline */
+    uint32_t overhead_ppm;       /* of the program's CPU time, in millionths; 0: no limit */
+    bool by_signal_only;         /* no thread is sampled from outside */
+    enum interp_mode interp;     /* how frames of an interpreter are shown */
+    const struct target *target; /* not owned; NULL: this process is recorded */
 };
 
 /* *sampler is zeroed memory (it is large: not cleared twice). labels is not owned. start_ns: from when on

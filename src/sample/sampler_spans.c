@@ -19,7 +19,7 @@ struct last_sample {
 static struct last_sample sample_live(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
     char name[THREAD_NAME_BYTES];
-    struct last_sample last = {.cpu_ns = clock_read_ns(clock_of_thread(thread->tid)),
+    struct last_sample last = {.cpu_ns = observe_cpu_clock(&sampler->observer, thread),
                                .delay_ns = sampler_delay_of(sampler, thread)};
     proc_tasks_name(sampler->thread_scan.task_directory, thread->tid, name, sizeof(name));
     if (thread_annotations_name(&thread->annotations, name) || *name)
@@ -58,7 +58,8 @@ static bool open_for_names(struct sampler *sampler)
 {
     bool was_open = sampler->thread_scan.task_directory >= 0;
     if (!was_open)
-        sampler->thread_scan.task_directory = proc_tasks_open();
+        sampler->thread_scan.task_directory =
+            proc_tasks_open(sampler->target ? sampler->target->directory : -1);
     return was_open;
 }
 
@@ -117,9 +118,9 @@ void sampler_idle(struct sampler *sampler, uint64_t now_ns)
 /* ---- going on ---- */
 
 /* Its CPU clock; if it has just left, as it read it then. */
-static uint64_t cpu_clock_of(const struct thread *thread)
+static uint64_t cpu_clock_of(struct sampler *sampler, struct thread *thread)
 {
-    uint64_t cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
+    uint64_t cpu_ns = observe_cpu_clock(&sampler->observer, thread);
     if (cpu_ns == 0 && sig_load_acquire(&thread->end_ns) != 0) /* partner: the release in threads_leave */
         cpu_ns = thread->end_cpu_ns;
     return cpu_ns;
@@ -127,7 +128,7 @@ static uint64_t cpu_clock_of(const struct thread *thread)
 
 static void resume_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
-    const struct fold_clocks now = {now_ns, cpu_clock_of(thread), sampler_delay_of(sampler, thread)};
+    const struct fold_clocks now = {now_ns, cpu_clock_of(sampler, thread), sampler_delay_of(sampler, thread)};
     if (thread->fold.root) {
         fold_thread_skip(&thread->fold, &now);
         sampler_show_thread(sampler, thread, now_ns);

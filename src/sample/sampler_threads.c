@@ -264,7 +264,7 @@ static void adopt_thread(struct sampler *sampler, const struct thread_scan_task 
     thread->number = sig_add_relaxed(&sampler->threads->next_number, 1) + 1;
     thread->recorded_number = 0;
     thread->start_ns = is_older ? sampler->start_ns : stranger->time_ns;
-    thread->start_cpu_ns = is_older ? clock_read_ns(clock_of_thread(stranger->tid)) : 0;
+    thread->start_cpu_ns = is_older ? observe_cpu_clock(&sampler->observer, thread) : 0;
     begin_thread(sampler, thread);
     proc_tasks_name(sampler->thread_scan.task_directory, stranger->tid, thread->end_name,
                     sizeof(thread->end_name));

@@ -126,7 +126,8 @@ void sampler_note_gap(struct sampler *sampler, uint64_t due_ns, uint64_t now_ns,
         note_starved(sampler, due_ns, now_ns);
     else if (now_ns > due_ns + (is_at_work ? starved_ns : late_ns))
         add_gap(sampler, due_ns, now_ns,
-                cause == GAP_CAUSE_STOPPED && !is_at_work ? GAP_STOPPED : GAP_NOT_OBSERVED);
+                cause == GAP_CAUSE_STOPPED && !is_at_work && !sampler->target ? GAP_STOPPED
+                                                                              : GAP_NOT_OBSERVED);
 }
 
 /* ---- ticks ---- */
@@ -205,6 +206,9 @@ static void sample_thread(struct sampler *sampler, struct schedule_thread *due)
     fold_stretch_ended(&thread->fold, due->begin_ns);
     if (observe_thread(&sampler->observer, thread, due->sample_ns, &seen))
         account_one(sampler, &seen);
+    if (sampler->observer.gone)
+        thread_scan_suspect(&sampler->thread_scan, sampler->observer.gone);
+    sampler->observer.gone = NULL;
 }
 
 /* The process may be stopped at any moment, between two threads too. *last_ns: when this was called last. */
@@ -283,6 +287,8 @@ void sampler_sample_last(struct sampler *sampler, uint64_t now_ns)
 static void settle_signal(struct sampler *sampler)
 {
     struct observer *observer = &sampler->observer;
+    if (sampler->target)
+        return;
     if (observer->is_held_back_below) {
         sampler->signals_taken |= sig_numbers_bit(sig_numbers_current());
         sig_numbers_ask_back(sig_numbers_current());
@@ -350,9 +356,11 @@ static uint64_t program_cpu_ns(struct sampler *sampler, uint64_t own_ns, uint64_
 {
     struct program_clock *clock = &sampler->program_clock;
     if (program_clock_is_due(clock, now_ns)) {
-        uint64_t process_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+        const struct target *target = sampler->target;
+        uint64_t process_ns =
+            clock_read_ns(target ? clock_of_process(target->pid) : CLOCK_PROCESS_CPUTIME_ID);
         uint64_t took_ns = sampler->former_cpu_ns + clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
-        program_clock_note(clock, now_ns, process_ns - own_ns, took_ns);
+        program_clock_note(clock, now_ns, process_ns - (target ? 0 : own_ns), took_ns);
     }
     return program_clock_at(clock, now_ns);
 }

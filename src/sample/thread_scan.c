@@ -14,7 +14,10 @@
 
 enum { CHECKS_AGREED = 8, CHECKS_DIFFERENT = 64, FOREIGN_FIRST_CAPACITY = 64, ENDING_FIRST_CAPACITY = 64 };
 
-static const uint64_t interval_ns = 100 * NS_PER_MS;
+static const uint64_t own_interval_ns = 100 * NS_PER_MS;
+
+/* Of a target no hook tells anything: what is between two scans is not seen. */
+static const uint64_t target_interval_ns = 20 * NS_PER_MS;
 
 /* The kernel shows a thread's start to 10 ms, always the same value. Converting it between clocks adds less.
  */
@@ -45,10 +48,17 @@ void thread_scan_deinit(struct thread_scan *scan)
     scan->ending.tasks = NULL;
 }
 
-void thread_scan_open(struct thread_scan *scan)
+void thread_scan_open(struct thread_scan *scan, const struct target *target)
 {
-    scan->own_tid = raw_gettid();
-    scan->task_directory = proc_tasks_open();
+    scan->own_tid = target ? 0 : raw_gettid();
+    scan->interval_ns = target ? target_interval_ns : own_interval_ns;
+    scan->task_directory = proc_tasks_open(target ? target->directory : -1);
+}
+
+void thread_scan_suspect(struct thread_scan *scan, const struct thread *thread)
+{
+    scan->foreign_at = thread->foreign_index;
+    scan->next_ns = 0;
 }
 
 /* ---- strangers ---- */
@@ -126,7 +136,8 @@ static int meet_some(const struct thread_scan *scan, const struct threads *threa
 
 static bool do_numbers_differ(const struct thread_scan *scan, const struct threads *threads)
 {
-    return proc_tasks_count(scan->task_directory) != threads->live_count + 1;
+    const bool has_sampler = scan->own_tid != 0;
+    return proc_tasks_count(scan->task_directory) != threads->live_count + has_sampler;
 }
 
 bool thread_scan_start(struct thread_scan *scan, const struct threads *threads)
@@ -156,7 +167,7 @@ bool thread_scan_begin(struct thread_scan *scan, struct threads *threads, uint64
 {
     if (scan->task_directory < 0 || now_ns < scan->next_ns)
         return false;
-    scan->next_ns = now_ns + interval_ns;
+    scan->next_ns = now_ns + scan->interval_ns;
     bool is_different = do_numbers_differ(scan, threads);
     uint32_t checks = is_different ? CHECKS_DIFFERENT : CHECKS_AGREED;
     find_strangers(scan, threads, is_different);

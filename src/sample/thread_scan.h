@@ -28,6 +28,7 @@
 #define WALLPROF_THREAD_SCAN_H
 
 #include "proc_tasks.h"
+#include "target/target.h"
 #include "threads.h"
 
 #include <stdbool.h>
@@ -43,7 +44,8 @@ struct thread_scan_task {
 
 struct thread_scan {
     int task_directory; /* -1 when /proc is not available */
-    pid_t own_tid;
+    pid_t own_tid;      /* of the sampler, which is listed too; 0: it is not, as another process is scanned */
+    uint64_t interval_ns;
     uint64_t next_ns; /* when the next scan is due */
     struct thread_scan_list {
         uint32_t count;
@@ -69,8 +71,11 @@ struct thread_scan {
 int thread_scan_init(struct thread_scan *scan);
 void thread_scan_deinit(struct thread_scan *scan);
 
-/* In the sampler thread: opens its view of /proc. */
-void thread_scan_open(struct thread_scan *scan);
+/* In the sampler thread: opens its view of /proc. target: NULL for this process. */
+void thread_scan_open(struct thread_scan *scan, const struct target *target);
+
+/* A thread that no hook will end seems to have ended: it is checked first at the next tick. */
+void thread_scan_suspect(struct thread_scan *scan, const struct thread *thread);
 
 /*
  * Makes strangers of the threads that were there before the first hook, unless some thread is on its way to

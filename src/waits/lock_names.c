@@ -1,6 +1,7 @@
 #include "lock_names.h"
 #include "elf/elf_loaded.h"
 #include "base/utf8.h"
+#include "sig/sys/sig_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ static int open_file(const struct lock_names *names, const struct module *module
     const bool has_id = module->build_id_bytes > 0;
     if (!names->has_files || (!has_id && !module->is_main))
         return -1;
-    int status = elf_image_open(ret, module->is_main ? "/proc/self/exe" : path_of(names, module));
+    const bool is_own = module->is_main && !sig_memory_subject();
+    int status = elf_image_open(ret, is_own ? "/proc/self/exe" : path_of(names, module));
     if (status < 0 || !has_id || elf_image_has_build_id(ret, module->build_id, module->build_id_bytes))
         return status;
     elf_image_deinit(ret);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/lines.h"
 #include "base/raw_calls.h"
+#include "sig/sys/sig_memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -116,8 +117,10 @@ static void look_at(struct other_holder *holder)
     struct mapping here, there;
     char comm[TEXT_BYTES];
     const pid_t pid = process_of(holder->tid);
-    if (pid == 0 || pid == getpid() || !find_mapping(0, holder->address, NULL, &here) ||
-        !find_mapping(pid, 0, &here, &there) || !read_file(holder->tid, "comm", comm))
+    const pid_t subject = sig_memory_subject(); /* a thread of the process that is recorded; 0: this one */
+    if (pid == 0 || pid == (subject ? process_of(subject) : getpid()) ||
+        !find_mapping(subject, holder->address, NULL, &here) || !find_mapping(pid, 0, &here, &there) ||
+        !read_file(holder->tid, "comm", comm))
         return;
     comm[strcspn(comm, "\n")] = '\0';
     snprintf(holder->name, sizeof holder->name, "%.15s%s(pid %d)", comm, *comm ? " " : "", (int)pid);

@@ -63,6 +63,8 @@ static arena_ref label_of(struct lock_waits *waits, uint64_t address, bool is_sh
                           uint64_t other_ns)
 {
     const char *name;
+    if (waits->has_other_ids)
+        return 0;
     arena_ref label = holder ? waits->find_holder(waits->context, holder, other_ns) : 0;
     if (label || !holder || !is_shared || !waits->names.has_files)
         return label;
@@ -98,7 +100,8 @@ static bool read_again(const struct known_lock *lock, uint64_t at, uint32_t *wor
         return true;
     }
     /* Where the kernel is not to copy for us, it is not to compare either. */
-    return (sig_memory_has_copies() && is_still(at, *word)) || sig_memory_copy(word, at, sizeof *word);
+    const bool can_compare = sig_memory_has_copies() && !sig_memory_subject();
+    return (can_compare && is_still(at, *word)) || sig_memory_copy(word, at, sizeof *word);
 }
 
 /* What another thread's sample in this tick has read counts, unless this one has begun to wait since. */

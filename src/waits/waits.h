@@ -46,7 +46,8 @@ struct lock_waits {
     struct lock_names names;
     struct known_locks locks;
     struct other_processes processes;
-    uint64_t tick; /* the number of the present one, and when it began: */
+    bool has_other_ids; /* the words of locks have ids of another PID namespace: holders are not named */
+    uint64_t tick;      /* the number of the present one, and when it began: */
     uint64_t tick_ns;
     uint32_t holder_names; /* labels of holders so far */
     arena_ref other_holder;

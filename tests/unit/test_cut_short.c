@@ -130,7 +130,7 @@ static int set_up(void **state)
     sigaction(SIGUSR1, &action, NULL);
     action.sa_flags = 0;
     sigaction(SIGUSR2, &action, NULL);
-    thread_stats_init(&watches, proc_tasks_open(), true);
+    thread_stats_init(&watches, proc_tasks_open(-1), true);
     return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
 }
 

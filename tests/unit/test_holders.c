@@ -21,7 +21,7 @@ static int setup(void **state)
 {
     memset(&sampler, 0, sizeof sampler);
     sampler.threads = &threads;
-    sampler.thread_scan.task_directory = proc_tasks_open();
+    sampler.thread_scan.task_directory = proc_tasks_open(-1);
     if (threads_init(&threads) < 0 || arena_init(&sampler.arena, 1 << 20) < 0 ||
         tree_init(&sampler.tree, &sampler.arena) < 0)
         return -1;

@@ -179,7 +179,7 @@ static int set_up(void **state)
     if (arena_init(&arena, 1 << 20) < 0 || modules_init(&modules, &arena) < 0 ||
         remote_sample_init(&sampler, CAPACITY) < 0)
         return -1;
-    thread_stats_init(&sampler.stats, proc_tasks_open(), true);
+    thread_stats_init(&sampler.stats, proc_tasks_open(-1), true);
     sig_walk_tables_publish(modules_table(&modules), sig_unloads_read().ended, UINT64_MAX);
     return sig_setup_install(SIGPROF, &slots, 0xabcd, sigaction);
 }

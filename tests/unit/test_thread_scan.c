@@ -131,7 +131,7 @@ static int setup(void **state)
     pthread_mutex_trylock(&other_lock);
     if (threads_init(&threads) < 0 || thread_scan_init(&census) < 0)
         return -1;
-    thread_scan_open(&census);
+    thread_scan_open(&census, NULL);
     return census.task_directory < 0 ? -1 : 0;
 }
 

@@ -70,7 +70,7 @@ static void wait_until(struct subject *subject, enum thread_stat_state wanted, s
 
 static int open_directory(void **state)
 {
-    directory = proc_tasks_open();
+    directory = proc_tasks_open(-1);
     return directory < 0;
 }
 

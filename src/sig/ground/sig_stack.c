@@ -19,11 +19,13 @@ static uint64_t page_of(uint64_t address)
     return address & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
-/* An empty window at an address that belongs to a word. */
+/* An empty window at an address that belongs to a word; or what was copied before the walk. */
 static void begin_copy(struct sig_stack *stack, uint64_t address)
 {
-    stack->window_low = stack->window_high = address;
-    stack->shift = (uint64_t)(uintptr_t)stack->copy->words - address;
+    const struct sig_stack_copy *copy = stack->copy;
+    stack->window_low = copy->held_bytes ? copy->held_low : address;
+    stack->window_high = stack->window_low + copy->held_bytes;
+    stack->shift = (uint64_t)(uintptr_t)copy->words - stack->window_low;
 }
 
 void sig_stack_enter(struct sig_stack *stack, uint64_t sp)
@@ -105,6 +107,8 @@ static void copy_piece(struct sig_stack *stack)
 static bool widen_copy(struct sig_stack *stack, uint64_t address)
 {
     if (address < FIRST_PAGE_END || address > INT64_MAX) /* not of user space */
+        return false;
+    if (stack->copy->held_bytes)
         return false;
     if (address >= stack->window_high && address < end_of_piece(stack))
         copy_piece(stack);

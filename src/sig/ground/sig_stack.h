@@ -31,6 +31,9 @@ struct sig_stack_copy {
     size_t expected_bytes;           /* that the walk may need, so that one piece is enough; 0 if not known */
     int mem_descriptor;              /* see sig_memory_copy_some */
     struct sig_memory_piece *beside; /* to be copied with the next piece; NULL: nothing, and after that */
+    /* The words hold so many bytes from this address on already, and no more is copied; 0: nothing yet. */
+    uint64_t held_low;
+    size_t held_bytes;
 
     /* The walk's. */
     uint32_t pieces_left; /* that it may still copy */

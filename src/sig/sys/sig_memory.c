@@ -18,6 +18,18 @@ enum { PAGE_BYTES = 4096, KERNEL_SIGSET_BYTES = 8, INVALID_HOW = -1 };
 
 static uint32_t sig_memory_refused; /* process_vm_readv is, by a filter, an emulator, or a setting */
 
+static int32_t sig_memory_of; /* a thread of the process whose memory is copied; 0: of this one */
+
+void sig_memory_be_of(int32_t tid)
+{
+    sig_store_relaxed(&sig_memory_of, tid);
+}
+
+int32_t sig_memory_subject(void)
+{
+    return sig_load_relaxed(&sig_memory_of);
+}
+
 void sig_memory_do_without_copies(void)
 {
     sig_store_relaxed(&sig_memory_refused, 1);
@@ -58,9 +70,11 @@ static long copy_pieces(void *to, uint64_t from, size_t bytes, struct sig_memory
         local[1] = (struct iovec){.iov_base = beside->to, .iov_len = beside->bytes};
         remote[1] = (struct iovec){.iov_base = (void *)(uintptr_t)beside->from, .iov_len = beside->bytes};
     }
-    long tid = sig_syscall4(SYS_gettid, 0, 0, 0, 0); /* the main thread, which has the pid, may have ended */
+    long subject = sig_memory_subject();
+    /* the main thread, which has the pid, may have ended */
+    long tid = subject ? subject : sig_syscall4(SYS_gettid, 0, 0, 0, 0);
     long copied = sig_syscall6(SYS_process_vm_readv, tid, (long)local, count, (long)remote, count, 0);
-    if (copied == -EPERM || copied == -ENOSYS || copied == -EACCES)
+    if (!subject && (copied == -EPERM || copied == -ENOSYS || copied == -EACCES))
         sig_memory_do_without_copies(); /* for its own memory this is permanent */
     return copied;
 }
@@ -122,7 +136,7 @@ bool sig_memory_write(uint64_t to, const uint8_t *from, size_t bytes)
 bool sig_memory_peek(uint8_t *to, uint64_t from, size_t bytes)
 {
     long copied = copy_bytes(to, from, bytes);
-    if (copied >= 0 || copied == -EFAULT)
+    if (copied >= 0 || copied == -EFAULT || sig_memory_subject())
         return copied == (long)bytes;
     return sig_memory_probe(to, from, bytes);
 }

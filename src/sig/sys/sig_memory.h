@@ -12,6 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * Whose memory is copied: from now on that of the process of this thread, by an id of the caller's namespace;
+ * 0, as at first: this process's. Another process's memory is only copied, and never probed, written or read
+ * in place. For a program that looks at another one (docs/design/external.md): none of its threads copies
+ * meanwhile, and no handler of ours is installed.
+ */
+void sig_memory_be_of(int32_t tid);
+
+/* As it was set. */
+int32_t sig_memory_subject(void);
+
 /* From now on nothing is copied by the kernel, as if it refused to (process_vm_readv). */
 void sig_memory_do_without_copies(void);
 

@@ -263,11 +263,12 @@ size_t sig_unwind_remote(const struct sig_unwind_request *request, const struct 
 size_t sig_unwind(const struct sig_unwind_request *request, const ucontext_t *context,
                   enum sig_unwind_end *ret_end)
 {
-    struct sig_walk walk = {.request = request,
-                            .stack = {.low = request->stack_low, .high = request->stack_high},
-                            .fp_known = true,
-                            .extra_known = true,
-                            .interrupted = true};
+    struct sig_walk walk = {
+        .request = request,
+        .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
+        .fp_known = true,
+        .extra_known = true,
+        .interrupted = true};
     sig_regs_from_context(&walk.regs, context);
     sig_stack_begin(&walk.stack, walk.regs.sp);
     sig_stack_cache_begin(&walk.stack_cache, request->stack_cache,

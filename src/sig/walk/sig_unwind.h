@@ -31,7 +31,7 @@ struct sig_unwind_request {
     uint64_t stack_low, stack_high;      /* where the thread's own stack may be, 0 and 0 if not known */
     bool use_cache;                      /* false while the cache is cleared, or modules is out of date */
     struct sig_stack_cache *stack_cache; /* of this thread; NULL without, or if use_cache is false */
-    struct sig_stack_copy *copy;         /* for sig_unwind_remote, else NULL */
+    struct sig_stack_copy *copy;         /* for another thread's stack; NULL: the thread walks its own */
     bool learns; /* distances, for sig_unwind_remote; only with use_cache and without stack_cache */
     struct sig_column *rows; /* for sig_cfi_rule_in; NULL: they are on the stack */
     uint64_t *addresses;     /* result, innermost first */

@@ -153,12 +153,13 @@ static bool record_frame(const struct sig_unwind_request *request, size_t count,
 size_t sig_unwind_slow(const struct sig_unwind_request *request, const ucontext_t *context,
                        struct sig_unwind_slow_scratch *scratch, size_t depth, enum sig_unwind_end *ret_end)
 {
-    struct slow_walk walk = {.request = request,
-                             .scratch = scratch,
-                             .frame = &scratch->frames[0],
-                             .caller = &scratch->frames[1],
-                             .stack = {.low = request->stack_low, .high = request->stack_high},
-                             .evaluation = {.values = scratch->values, .operators_left = MAX_OPERATORS}};
+    struct slow_walk walk = {
+        .request = request,
+        .scratch = scratch,
+        .frame = &scratch->frames[0],
+        .caller = &scratch->frames[1],
+        .stack = {.low = request->stack_low, .high = request->stack_high, .copy = request->copy},
+        .evaluation = {.values = scratch->values, .operators_left = MAX_OPERATORS}};
     enum result result = STEPPED;
     size_t count = 0;
     walk.evaluation.stack = &walk.stack;

@@ -89,7 +89,7 @@ uint64_t sig_walk_learning_pc(const struct sig_walk *walk, const struct sig_rule
 {
     bool is_learned = walk->request->learns && sig_walk_counts_from_fp(rule) && !walk->fp_doubtful &&
                       (!walk->interrupted || walk->count == 1);
-    if (!is_learned)
+    if (!is_learned || (walk->interrupted && walk->stack.copy)) /* another thread's code is not looked at */
         return 0;
     return walk->interrupted ? sig_after_system_call(walk->regs.leaf) : sig_walk_lookup_pc(walk);
 }

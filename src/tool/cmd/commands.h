@@ -7,6 +7,7 @@
 #ifndef WALLPROF_COMMANDS_H
 #define WALLPROF_COMMANDS_H
 
+int command_attach(int argc, char **argv);
 int command_callers(int argc, char **argv);
 int command_ctl(int argc, char **argv);
 int command_diff(int argc, char **argv);

@@ -1,0 +1,313 @@
+#include "attach.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/name_pattern.h"
+#include "export/command_line.h"
+#include "export/export.h"
+#include "sample/proc_tasks.h"
+#include "sig/sys/sig_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HIGHEST_PRIORITY = -20 };
+
+/* ---- what is known of the process ---- */
+
+/* Without " (deleted)". "" if it cannot be read. */
+static void read_program(struct attach *attach)
+{
+    static const char deleted[] = " (deleted)";
+    char link[PATH_MAX] = "";
+    ssize_t length = readlinkat(attach->directory, "exe", link, sizeof link - 1);
+    link[length > 0 ? length : 0] = '\0';
+    const size_t bytes = strlen(link), suffix = sizeof deleted - 1;
+    if (bytes > suffix && strcmp(link + bytes - suffix, deleted) == 0)
+        link[bytes - suffix] = '\0';
+    snprintf(attach->program, sizeof attach->program, "%s%.*s", attach->root, PATH_MAX - 65, link);
+    snprintf(attach->name, sizeof attach->name, "%s", name_last_part(link));
+}
+
+static void read_command(struct attach *attach)
+{
+    char arguments[4096];
+    int fd = openat(attach->directory, "cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, arguments, sizeof arguments);
+    if (fd >= 0)
+        close(fd);
+    command_line_describe(arguments, bytes > 0 ? (size_t)bytes : 0, attach->config->arguments,
+                          attach->command, sizeof attach->command);
+}
+
+/* Whether it has another root directory than we have: then its files are reached through that. */
+static bool has_other_root(int directory)
+{
+    struct stat ours, its;
+    return stat("/", &ours) == 0 && fstatat(directory, "root/.", &its, 0) == 0 &&
+           (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
+}
+
+/* NSpid has an id for each PID namespace, ours first, that it is in. */
+static bool has_other_ids(int directory)
+{
+    static const char label[] = "\nNSpid:";
+    char text[4096] = "";
+    int fd = openat(directory, "status", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    char *line = strstr(text, label), *end;
+    if (!line)
+        return false;
+    strtol(line + strlen(label), &end, 10);
+    return strspn(end, " \t") > 0 && *(end + strspn(end, " \t")) != '\n';
+}
+
+static uint64_t process_utc_ns(const struct attach *attach)
+{
+    struct proc_task task;
+    const bool is_known = proc_tasks_stat(attach->sampler->thread_scan.task_directory, attach->pid, &task);
+    return is_known ? attach->start_utc_ns - since(task.start_ns, attach->start_ns) : attach->start_utc_ns;
+}
+
+static void describe(struct attach *attach)
+{
+    if (has_other_root(attach->directory))
+        snprintf(attach->root, sizeof attach->root, "/proc/%d/root", (int)attach->pid);
+    read_program(attach);
+    read_command(attach);
+    attach->process = (struct process_record){.name = attach->name,
+                                              .pid = attach->pid,
+                                              .rank = PROCESS_NO_RANK,
+                                              .ending = attach->ending,
+                                              .title = ""};
+}
+
+/* ---- the target ---- */
+
+static bool refresh_modules(void *context, struct modules *modules)
+{
+    struct attach *attach = context;
+    return attach_modules_refresh(&attach->modules, modules);
+}
+
+static bool observe_thread_of(void *context, struct observer *observer, struct thread *thread,
+                              uint64_t now_ns, struct observation *ret)
+{
+    struct attach *attach = context;
+    return attach_observe_thread(&attach->observer, observer, thread, now_ns, ret);
+}
+
+static bool observe_next_of(void *context, struct observer *observer, struct observation *ret)
+{
+    struct attach *attach = context;
+    return attach_observe_next(&attach->observer, observer, ret);
+}
+
+static void forget_thread(void *context, struct thread *thread)
+{
+    struct attach *attach = context;
+    attach_observe_forget(&attach->observer, thread);
+}
+
+static int init_sampler(struct attach *attach)
+{
+    struct sampler_options options = attach->config->sampler;
+    uint64_t seed = attach->config->seed;
+    attach->target = (struct target){.pid = attach->pid,
+                                     .directory = attach->directory,
+                                     .has_other_ids = has_other_ids(attach->directory),
+                                     .program = attach->program,
+                                     .context = attach,
+                                     .refresh_modules = refresh_modules,
+                                     .observe = observe_thread_of,
+                                     .observe_next = observe_next_of,
+                                     .forget = forget_thread};
+    options.target = &attach->target;
+    options.by_signal_only = false;
+    if (!attach->config->has_seed && getrandom(&seed, sizeof seed, GRND_NONBLOCK) < 0)
+        seed = attach->start_ns;
+    return sampler_init(attach->sampler, &options, &attach->threads, attach->labels, attach->start_ns, seed);
+}
+
+int attach_init(struct attach *attach)
+{
+    describe(attach);
+    attach->ended = (int)syscall(SYS_pidfd_open, attach->pid, 0);
+    sig_memory_be_of(attach->pid);
+    attach->sampler = scratch_alloc(sizeof *attach->sampler);
+    attach->labels = scratch_alloc(sizeof *attach->labels);
+    attach->start_ns = clock_monotonic_ns();
+    attach->start_utc_ns = clock_read_ns(CLOCK_REALTIME);
+    perf_maps_init(&attach->perf_maps, attach->pid, attach->start_utc_ns, NULL);
+    int status = attach->sampler && attach->labels ? threads_init(&attach->threads) : -ENOMEM;
+    if (status == 0)
+        status = attach_observe_init(&attach->observer);
+    if (status == 0)
+        status = attach_modules_init(&attach->modules, attach->directory, attach->root);
+    return status == 0 ? init_sampler(attach) : status;
+}
+
+void attach_deinit(struct attach *attach)
+{
+    if (attach->sampler)
+        sampler_deinit(attach->sampler);
+    scratch_free(attach->sampler, sizeof *attach->sampler);
+    scratch_free(attach->labels, sizeof *attach->labels);
+    threads_deinit(&attach->threads);
+    attach_observe_deinit(&attach->observer);
+    if (attach->ended >= 0)
+        close(attach->ended);
+    sig_memory_be_of(0);
+}
+
+/* ---- recording ---- */
+
+static bool has_process_ended(const struct attach *attach)
+{
+    struct pollfd ended = {.fd = attach->ended, .events = POLLIN};
+    if (attach->ended < 0)
+        return kill(attach->pid, 0) < 0 && errno == ESRCH;
+    return poll(&ended, 1, 0) > 0;
+}
+
+/* The signals that end the recording, and the one that tells that a thread stands still. */
+static void fill_awaited(sigset_t *ret)
+{
+    sigemptyset(ret);
+    sigaddset(ret, SIGINT);
+    sigaddset(ret, SIGTERM);
+    sigaddset(ret, SIGHUP);
+    sigaddset(ret, SIGCHLD);
+}
+
+/* Threads that have come to stand still are observed at once, as they wait for it. False: it is to end. */
+static bool wait_until(struct attach *attach, uint64_t deadline_ns)
+{
+    sigset_t awaited;
+    fill_awaited(&awaited);
+    for (;;) {
+        const uint64_t now_ns = clock_monotonic_ns();
+        if (sampler_came_late(attach->sampler, deadline_ns, now_ns))
+            sampler_note_gap(attach->sampler, deadline_ns, now_ns, false);
+        if (now_ns >= deadline_ns)
+            return true;
+        const struct timespec left = clock_ns_timespec(deadline_ns - now_ns);
+        sampler_begin_wait(attach->sampler);
+        const int number = sigtimedwait(&awaited, NULL, &left);
+        if (number == SIGCHLD)
+            sampler_collect(attach->sampler, clock_monotonic_ns());
+        else if (number > 0)
+            return false;
+    }
+}
+
+/* The main thread's memory is everybody's; but if it has ended before the others, the kernel shows none by
+ * it. */
+static void choose_subject(const struct attach *attach)
+{
+    const struct threads *threads = &attach->threads;
+    const bool has_main = threads->live_count == 0 || threads_find(threads, attach->pid);
+    sig_memory_be_of(has_main ? attach->pid : threads->live[0]->tid);
+}
+
+static void one_tick(struct attach *attach)
+{
+    struct sampler *sampler = attach->sampler;
+    const uint64_t now_ns = clock_monotonic_ns();
+    choose_subject(attach);
+    sampler_limit_overhead(sampler, now_ns);
+    tick_advance(&sampler->tick, now_ns, &sampler->random);
+    attach->modules.is_due = true;
+    sampler_send(sampler, now_ns);
+    attach->modules.is_due = false; /* not between a sample and its being accounted */
+    sampler_skip_ticks(sampler, now_ns);
+}
+
+static void record(struct attach *attach)
+{
+    struct sampler *sampler = attach->sampler;
+    const uint64_t duration_ns = attach->config->duration_ns;
+    const uint64_t last_ns = duration_ns ? attach->start_ns + duration_ns : UINT64_MAX;
+    bool goes_on = true;
+    while (goes_on) {
+        const uint64_t tick_ns = sampler->tick.deadline_ns;
+        goes_on = wait_until(attach, tick_ns < last_ns ? tick_ns : last_ns);
+        attach->has_ended = has_process_ended(attach);
+        goes_on = goes_on && !attach->has_ended && clock_monotonic_ns() < last_ns;
+        if (goes_on)
+            one_tick(attach);
+    }
+    attach->end_ns = clock_monotonic_ns();
+    if (attach->has_ended)
+        snprintf(attach->ending, sizeof attach->ending, "ended while it was recorded");
+    sampler_close(sampler, attach->end_ns);
+}
+
+struct recorder {
+    struct attach *attach;
+    int status;
+};
+
+static void *run(void *argument)
+{
+    struct recorder *recorder = argument;
+    struct attach *attach = recorder->attach;
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY); /* if we may: a thread that stands still waits for us */
+    recorder->status = sampler_enter(attach->sampler, true);
+    if (recorder->status == 0) {
+        attach->perf_maps.sources[attach->perf_maps.count - 1].since_utc_ns = process_utc_ns(attach);
+        tick_begin_late(&attach->sampler->tick, clock_monotonic_ns(), &attach->sampler->random);
+        record(attach);
+    }
+    return NULL;
+}
+
+/* In a thread of its own: the kernel lets everybody go whom a thread traces when it ends. */
+int attach_record(struct attach *attach)
+{
+    struct recorder recorder = {.attach = attach};
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, run, &recorder);
+    if (error == 0)
+        pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error ? -error : recorder.status;
+}
+
+int attach_write_store(struct attach *attach, int fd)
+{
+    char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
+    overhead_limit_describe(&attach->sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
+    const struct export_request request = {
+        .sampler = attach->sampler,
+        .labels = attach->config->labels,
+        .has_timed_samples = attach->config->timeline == TIMELINE_PPROF,
+        .start_utc_ns = attach->start_utc_ns,
+        .duration_ns = since(attach->start_ns, attach->end_ns),
+        .process_utc_ns = attach->start_utc_ns,
+        .restraint = restraint,
+        .command = attach->command,
+        .process = &attach->process,
+        .perf_maps = &attach->perf_maps,
+        .log = attach->log,
+    };
+    return export_store(&request, fd);
+}

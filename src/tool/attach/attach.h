@@ -1,0 +1,60 @@
+/*
+ * Records another process, from outside, with the engine that records a process from inside: struct sampler,
+ * with a target.
+ *
+ * Called from: cmd_attach.c. Only one process at a time is recorded (sig_memory.h).
+ */
+#ifndef WALLPROF_ATTACH_H
+#define WALLPROF_ATTACH_H
+
+#include "attach_modules.h"
+#include "attach_observe.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "names/perf_map.h"
+#include "profile/profile.h"
+#include "sample/sampler.h"
+#include "target/target.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attach {
+    /* Set by the caller. */
+    pid_t pid;
+    const struct config *config; /* of it: sampler, labels, timeline, duration_ns */
+    struct log *log;
+    int directory; /* an open /proc/PID */
+
+    /* The recording. */
+    struct target target;
+    struct threads threads;
+    struct sampler *sampler;    /* owned: scratch memory, as it is large */
+    struct label_table *labels; /* owned, empty: a process that is looked at has none */
+    struct attach_modules modules;
+    struct attach_observer observer;
+    int ended; /* a pidfd, which can be read from when the process has ended; -1 where there is none */
+    bool has_ended;
+    uint64_t start_ns, start_utc_ns, end_ns;
+
+    /* What is said of the process. */
+    char program[PATH_MAX], name[PATH_MAX], root[64], command[512], ending[64];
+    struct process_record process;
+    struct perf_maps perf_maps;
+};
+
+/* Looks at the process, which attach_check has found fit. 0 or -errno; deinit either way. */
+int attach_init(struct attach *attach);
+void attach_deinit(struct attach *attach);
+
+/*
+ * Records until the process ends, the time is over, or SIGINT, SIGTERM or SIGHUP comes. All signals are
+ * blocked meanwhile. Afterwards no thread of the process is traced. 0 or -errno.
+ */
+int attach_record(struct attach *attach);
+
+/* Writes the recording into a file, as a store. 0 or -errno. */
+int attach_write_store(struct attach *attach, int fd);
+
+#endif

@@ -1,0 +1,170 @@
+#include "attach_modules.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "sig/sys/sig_memory.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEADERS_MAX = 64, PAGE_BYTES = 4096, READ_PARTS = 200, NAME_BYTES = 2 * PATH_MAX };
+
+static const uint64_t period_ns = NS_PER_S / 4;
+
+int attach_modules_init(struct attach_modules *ret, int directory, const char *root)
+{
+    Elf64_auxv_t entries[64];
+    *ret = (struct attach_modules){.directory = directory, .root = root, .is_due = true};
+    int fd = openat(directory, "auxv", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? -1 : read(fd, entries, sizeof entries);
+    int status = bytes < 0 ? -errno : 0;
+    if (fd >= 0)
+        close(fd);
+    for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *entries; i++)
+        ret->entry = entries[i].a_type == AT_ENTRY ? entries[i].a_un.a_val : ret->entry;
+    return status;
+}
+
+/* ---- an object ---- */
+
+/* Its headers, copied from its memory. */
+struct object {
+    Elf64_Ehdr header;
+    Elf64_Phdr headers[HEADERS_MAX];
+    struct dl_phdr_info info;
+};
+
+static bool is_elf(const Elf64_Ehdr *header)
+{
+    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum > 0 && header->e_phnum <= HEADERS_MAX;
+}
+
+/* start: where the beginning of the file is mapped. */
+static bool read_object(struct object *object, uint64_t start)
+{
+    if (!sig_memory_copy(&object->header, start, sizeof object->header) || !is_elf(&object->header) ||
+        !sig_memory_copy(object->headers, start + object->header.e_phoff,
+                         object->header.e_phnum * sizeof *object->headers))
+        return false;
+    object->info = (struct dl_phdr_info){.dlpi_phdr = object->headers, .dlpi_phnum = object->header.e_phnum};
+    for (int i = 0; i < object->header.e_phnum; i++) {
+        const Elf64_Phdr *header = &object->headers[i];
+        if (header->p_type != PT_LOAD || header->p_offset >= PAGE_BYTES)
+            continue;
+        object->info.dlpi_addr = start - (header->p_vaddr - header->p_offset);
+        return true;
+    }
+    return false;
+}
+
+static bool holds(const struct object *object, uint64_t address)
+{
+    for (int i = 0; i < object->header.e_phnum; i++) {
+        const Elf64_Phdr *header = &object->headers[i];
+        uint64_t start = object->info.dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && address >= start && address - start < header->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the map ---- */
+
+static bool is_vdso(const struct memory_region *region)
+{
+    return strcmp(region->path, "[vdso]") == 0;
+}
+
+/* Whether an object may begin there. */
+static bool begins_object(const struct memory_region *region)
+{
+    return region->file_offset == 0 && (region->path[0] == '/' || is_vdso(region));
+}
+
+/* Whether code of the same file follows before another one begins. */
+static bool has_code(const struct memory_map *map, size_t first)
+{
+    for (size_t i = first; i < map->count && (i == first || !begins_object(&map->regions[i])); i++) {
+        if (map->regions[i].is_executable && strcmp(map->regions[i].path, map->regions[first].path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_object(const struct attach_modules *mapped, struct modules *modules,
+                       const struct memory_region *region)
+{
+    struct object read;
+    struct module object = {.is_main = false};
+    char name[NAME_BYTES];
+    if (!read_object(&read, region->start))
+        return;
+    object.is_main = mapped->entry && holds(&read, mapped->entry);
+    snprintf(name, sizeof name, "%s%s", region->path[0] == '/' ? mapped->root : "", region->path);
+    read.info.dlpi_name = object.is_main ? "" : name;
+    loader_visit_object(&read.info, &object, modules_add_segment, modules);
+}
+
+/* A snapshot of it all. That as many objects are loaded as unloaded stands for any change. */
+static void make_snapshot(const struct attach_modules *mapped, struct modules *modules,
+                          const struct memory_map *map)
+{
+    const struct loader_state state = {.loads = mapped->changes, .unloads = mapped->changes};
+    modules_begin_snapshot(modules);
+    for (size_t i = 0; i < map->count; i++) {
+        if (begins_object(&map->regions[i]) && has_code(map, i))
+            add_object(mapped, modules, &map->regions[i]);
+    }
+    modules_end_snapshot(modules, &state);
+}
+
+static uint64_t hash_map(const struct memory_map *map)
+{
+    uint64_t hash = hash_of_nothing;
+    for (size_t i = 0; i < map->count; i++) {
+        const struct memory_region *region = &map->regions[i];
+        if (!region->is_executable)
+            continue;
+        hash = hash_bytes(hash, &region->start, sizeof region->start);
+        hash = hash_bytes(hash, &region->end, sizeof region->end);
+        hash = hash_bytes(hash, &region->inode, sizeof region->inode);
+        hash = hash_bytes(hash, region->path, strlen(region->path));
+    }
+    return hash;
+}
+
+/* The map of a process that has just ended is empty: what was there is still to be named. */
+static bool take_map(struct attach_modules *mapped, struct modules *modules, const struct memory_map *map)
+{
+    const uint64_t hash = hash_map(map);
+    if ((map->count == 0 || hash == mapped->hash) && modules->now.number > 0)
+        return false;
+    mapped->hash = hash;
+    mapped->changes++;
+    make_snapshot(mapped, modules, map);
+    return true;
+}
+
+bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modules)
+{
+    struct memory_map map = {.is_read = false};
+    const uint64_t begin_ns = clock_monotonic_ns();
+    if (!mapped->is_due || begin_ns < mapped->due_ns)
+        return false;
+    mapped->is_due = false;
+    int fd = openat(mapped->directory, "maps", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        memory_map_read_fd(&map, fd);
+        close(fd);
+    }
+    const bool is_changed = take_map(mapped, modules, &map);
+    memory_map_deinit(&map);
+    const uint64_t took_ns = clock_monotonic_ns() - begin_ns, rest_ns = took_ns * READ_PARTS;
+    mapped->due_ns = begin_ns + (rest_ns > period_ns ? rest_ns : period_ns);
+    return is_changed;
+}

@@ -1,0 +1,36 @@
+/*
+ * What is mapped in the process, by /proc/PID/maps and by the ELF headers in its memory.
+ *
+ * The map is read every 0.25 s, and more rarely where that takes long. A library that comes in between has no
+ * name until then. No file is opened: a file that was removed or replaced, or that is in another mount
+ * namespace, does not matter here.
+ *
+ * Called from: the sampler thread, as struct target demands.
+ */
+#ifndef WALLPROF_ATTACH_MODULES_H
+#define WALLPROF_ATTACH_MODULES_H
+
+#include "names/memory_map.h"
+#include "modules/modules.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attach_modules {
+    int directory;    /* an open /proc/PID. Not owned */
+    const char *root; /* what precedes the paths of its files, where we have other mounts; "" without */
+    uint64_t entry;   /* the address at which its program began: tells which object that is */
+    bool is_due;      /* the map may be read now: set before each tick */
+    uint64_t due_ns;  /* when it is to be read again */
+    uint64_t hash;    /* of the executable regions in the last snapshot */
+    uint64_t changes; /* how often they have changed */
+};
+
+/* Fills in what is to be known of a process. 0 or -errno. */
+int attach_modules_init(struct attach_modules *ret, int directory, const char *root);
+
+/* As struct target has it: makes a snapshot if one is due and the map has changed. */
+bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modules);
+
+#endif
