@@ -45,8 +45,8 @@ static void copy_state(const struct thread *thread, struct thread_state *state)
     state->stretch_end_tick = thread->schedule.begin;
 }
 
-static void refresh_name(const struct sampler *sampler, struct thread *thread, struct thread_record *record,
-                         uint64_t now_ns)
+static void refresh_name(const struct sampler *sampler, struct thread *thread,
+                         char ret_name[THREAD_NAME_BYTES], uint64_t now_ns)
 {
     char name[THREAD_NAME_BYTES] = "";
     if (now_ns < thread->name_due_ns)
@@ -55,7 +55,7 @@ static void refresh_name(const struct sampler *sampler, struct thread *thread, s
     thread->name_due_ns = now_ns + (age_ns > name_min_ns ? age_ns : name_min_ns);
     proc_tasks_name(sampler->thread_scan.task_directory, thread->tid, name, sizeof(name));
     if (*name)
-        memcpy(record->name, name, sizeof(name));
+        memcpy(ret_name, name, sizeof(name));
 }
 
 static struct store_tree lists_of(const struct sampler *sampler)
@@ -73,6 +73,8 @@ static void show_lists(struct sampler *sampler)
 void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
 {
     struct thread_record *record = sampler_record_of(sampler, thread);
+    if (sampler->target) /* nobody says it at the thread's end */
+        refresh_name(sampler, thread, thread->end_name, now_ns);
     if (!mapped_store_is_kept(&sampler->mapped_store) || !record)
         return;
     arena_ref state = record->state ? record->state : take_state(sampler);
@@ -83,7 +85,7 @@ void sampler_show_thread(struct sampler *sampler, struct thread *thread, uint64_
         record->state = state;
         thread->name_due_ns = 0;
     }
-    refresh_name(sampler, thread, record, now_ns);
+    refresh_name(sampler, thread, record->name, now_ns);
     if (mapped_store_is_behind(&sampler->mapped_store, sampler->arena.used_bytes, sampler->records.newest))
         show_lists(sampler);
 }

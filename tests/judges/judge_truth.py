@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Compares a profile of target_truth with the truth it printed.
 
-    judge_truth.py PROFILE TRUTH HZ THREADS_PER_TICK
+    judge_truth.py PROFILE TRUTH HZ THREADS_PER_TICK [outside]
+
+outside: wallprof attach has made the profile, since before the program's threads began. Then a thread's end is seen by a
+scan, every 20 ms or at a tick, whichever comes later, and its start is known to 10 ms. What CPU time it has used
+since its last sample is not known, which is one stretch. (docs/design/external.md)
 
 How far a function may be off is derived here, not tuned.
 
@@ -101,6 +105,37 @@ def estimates(profile, functions):
             for type, value in enumerate(sample.value):
                 sums[(name, function)][type] += value
     return sums
+
+
+SCAN_NS, START_NS = 20e6, 10e6
+
+
+def seen_late_ns(profile, hz):
+    """How late the end of a thread may be seen: ticks are due 1.5 periods apart at most, and those that were missed may all
+    have been missed just then."""
+    _, missed = ticks_of(profile)
+    return 2 * SCAN_NS + (2 * 1.5 + missed) / hz * 1e9
+
+
+def judge_threads_outside(judge, profile, truth, hz, per_tick):
+    """As judge_threads, for what can be known from outside."""
+    by_tid = {tid: (name, values) for (tid, name), values in profile.threads().items()}
+    stretches, late_ns = stretches_ns(gaps_ns(profile, truth), hz, per_tick), seen_late_ns(profile, hz)
+    judge.verdict(len(by_tid) == len(truth.threads) + 1, f"{len(by_tid)} threads found of {len(truth.threads) + 1}")
+    for name, (tid, lifetime_ns, cpu_ns) in truth.threads.items():
+        found, values = by_tid.get(tid, ("(missing)", [0, 0, 0, 0]))
+        judge.verdict(found == name, f"thread {tid} is called {found}, in truth {name}")
+        most_ns = truth.most_ns[name] + late_ns + START_NS
+        text = f"thread {name}: wall {values[WALL] / 1e9:.6f} s, truth {lifetime_ns / 1e9:.6f} to {most_ns / 1e9:.6f} s"
+        judge.verdict(lifetime_ns - START_NS <= values[WALL] <= most_ns, text)
+        last = min(stretches[name] + truth.stalled_ns + ticks_of(profile)[1] / hz * 1e9, cpu_ns)
+        text = f"thread {name}: cpu {values[CPU] / 1e9:.6f} s, truth {cpu_ns / 1e9:.6f} s, {last / 1e9:.6f} s may be missing"
+        judge.verdict(-last - cpu_ns * 0.02 - 3e6 <= values[CPU] - cpu_ns <= cpu_ns * 0.02 + 3e6, text)
+
+
+def judge_totals_outside(judge, profile):
+    _, cpu_ns, offcpu_ns, wall_ns = profile.totals()
+    judge.close("cpu and off-cpu make up the wall time", cpu_ns + offcpu_ns, wall_ns, wall_ns * 0.01)
 
 
 def judge_threads(judge, profile, truth):
@@ -247,12 +282,16 @@ def judge_stacks(judge, profile, truth):
     judge.verdict(samples >= 0.9 * observed, f"{samples} of {observed} samples lie in measured functions")
 
 
-def main(profile_path, truth_path, hz, per_tick):
+def main(profile_path, truth_path, hz, per_tick, where="inside"):
     profile, truth, judge = Profile(profile_path), Truth(truth_path), Judge()
     profile.leave_out_emulator()
     print(f"{truth.interrupted} waits returned EINTR, the machine stood still for {truth.stalled_ns / 1e9:.3f} s")
-    judge_threads(judge, profile, truth)
-    judge_totals(judge, profile, truth)
+    if where == "outside":
+        judge_threads_outside(judge, profile, truth, int(hz), int(per_tick))
+        judge_totals_outside(judge, profile)
+    else:
+        judge_threads(judge, profile, truth)
+        judge_totals(judge, profile, truth)
     judge_rate(judge, profile, truth, int(hz), int(per_tick))
     judge_functions(judge, profile, truth, int(hz), int(per_tick), WALL, "wall")
     judge_functions(judge, profile, truth, int(hz), int(per_tick), CPU, "cpu")
@@ -262,6 +301,6 @@ def main(profile_path, truth_path, hz, per_tick):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) not in (5, 6):
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

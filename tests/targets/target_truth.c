@@ -1,7 +1,9 @@
 /*
  * Ground truth for the profile: thirty threads whose functions measure themselves.
  *
- *     target_truth [seconds [seed]]
+ *     target_truth [seconds [seed [wait]]]
+ *
+ * wait: it begins when a line comes on stdin, so that somebody can attach to it before.
  *
  * measured.h says how, and what is reported. All waits run to a deadline or to an event, over EINTR, so that
  * an interruption cannot change the truth. What spins asks for one core in total: on two cores it really
@@ -252,6 +254,8 @@ int main(int argc, char **argv)
     static struct worker workers[THREADS_MAX];
     static struct group groups[GROUPS_MAX];
     struct report report;
+    if (argc > 3 && getchar() == EOF)
+        return 1;
     process_start_ns = now_ns();
     uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 10;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;

@@ -26,20 +26,6 @@ enum { HIGHEST_PRIORITY = -20 };
 
 /* ---- what is known of the process ---- */
 
-/* Without " (deleted)". "" if it cannot be read. */
-static void read_program(struct attach *attach)
-{
-    static const char deleted[] = " (deleted)";
-    char link[PATH_MAX] = "";
-    ssize_t length = readlinkat(attach->directory, "exe", link, sizeof link - 1);
-    link[length > 0 ? length : 0] = '\0';
-    const size_t bytes = strlen(link), suffix = sizeof deleted - 1;
-    if (bytes > suffix && strcmp(link + bytes - suffix, deleted) == 0)
-        link[bytes - suffix] = '\0';
-    snprintf(attach->program, sizeof attach->program, "%s%.*s", attach->root, PATH_MAX - 65, link);
-    snprintf(attach->name, sizeof attach->name, "%s", name_last_part(link));
-}
-
 static void read_command(struct attach *attach)
 {
     char arguments[4096];
@@ -87,8 +73,14 @@ static void describe(struct attach *attach)
 {
     if (has_other_root(attach->directory))
         snprintf(attach->root, sizeof attach->root, "/proc/%d/root", (int)attach->pid);
-    read_program(attach);
+    attach_modules_init(&attach->modules, attach->directory, attach->root);
     read_command(attach);
+}
+
+/* Of the program that it ran last. */
+static void describe_process(struct attach *attach)
+{
+    snprintf(attach->name, sizeof attach->name, "%s", name_last_part(attach->modules.program));
     attach->process = (struct process_record){.name = attach->name,
                                               .pid = attach->pid,
                                               .rank = PROCESS_NO_RANK,
@@ -130,7 +122,7 @@ static int init_sampler(struct attach *attach)
     attach->target = (struct target){.pid = attach->pid,
                                      .directory = attach->directory,
                                      .has_other_ids = has_other_ids(attach->directory),
-                                     .program = attach->program,
+                                     .program = attach->modules.program,
                                      .context = attach,
                                      .refresh_modules = refresh_modules,
                                      .observe = observe_thread_of,
@@ -156,8 +148,6 @@ int attach_init(struct attach *attach)
     int status = attach->sampler && attach->labels ? threads_init(&attach->threads) : -ENOMEM;
     if (status == 0)
         status = attach_observe_init(&attach->observer);
-    if (status == 0)
-        status = attach_modules_init(&attach->modules, attach->directory, attach->root);
     return status == 0 ? init_sampler(attach) : status;
 }
 
@@ -295,6 +285,7 @@ int attach_record(struct attach *attach)
 int attach_write_store(struct attach *attach, int fd)
 {
     char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
+    describe_process(attach);
     overhead_limit_describe(&attach->sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
     const struct export_request request = {
         .sampler = attach->sampler,

@@ -39,7 +39,7 @@ struct attach {
     uint64_t start_ns, start_utc_ns, end_ns;
 
     /* What is said of the process. */
-    char program[PATH_MAX], name[PATH_MAX], root[64], command[512], ending[64];
+    char name[PATH_MAX], root[64], command[512], ending[64];
     struct process_record process;
     struct perf_maps perf_maps;
 };

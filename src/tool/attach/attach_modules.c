@@ -11,22 +11,51 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADERS_MAX = 64, PAGE_BYTES = 4096, READ_PARTS = 200, NAME_BYTES = 2 * PATH_MAX };
+enum {
+    HEADERS_MAX = 64,
+    AUXV_MAX = 64,
+    PAGE_BYTES = 4096,
+    NAME_BYTES = 2 * PATH_MAX,
+    ROOT_BYTES = 64,
+    READ_PARTS = 200 /* of the time, one goes into reading the map */
+};
 
 static const uint64_t period_ns = NS_PER_S / 4;
 
-int attach_modules_init(struct attach_modules *ret, int directory, const char *root)
+/* In the middle of an exec a process has nothing mapped. */
+enum { FIRST_TRIES = 100 };
+static const uint64_t first_pause_ns = 10 * NS_PER_MS;
+
+/* ---- the program ---- */
+
+/* Without " (deleted)". "" if it cannot be read. */
+static void read_program(struct attach_modules *mapped)
 {
-    Elf64_auxv_t entries[64];
-    *ret = (struct attach_modules){.directory = directory, .root = root, .is_due = true};
-    int fd = openat(directory, "auxv", O_RDONLY | O_CLOEXEC);
+    static const char deleted[] = " (deleted)";
+    char link[PATH_MAX - ROOT_BYTES] = "";
+    ssize_t length = readlinkat(mapped->directory, "exe", link, sizeof link - 1);
+    link[length > 0 ? length : 0] = '\0';
+    const size_t bytes = strlen(link), suffix = sizeof deleted - 1;
+    if (bytes > suffix && strcmp(link + bytes - suffix, deleted) == 0)
+        link[bytes - suffix] = '\0';
+    snprintf(mapped->program, sizeof mapped->program, "%s%s", mapped->root, link);
+}
+
+static void read_entry(struct attach_modules *mapped)
+{
+    Elf64_auxv_t entries[AUXV_MAX];
+    int fd = openat(mapped->directory, "auxv", O_RDONLY | O_CLOEXEC);
     ssize_t bytes = fd < 0 ? -1 : read(fd, entries, sizeof entries);
-    int status = bytes < 0 ? -errno : 0;
     if (fd >= 0)
         close(fd);
     for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *entries; i++)
-        ret->entry = entries[i].a_type == AT_ENTRY ? entries[i].a_un.a_val : ret->entry;
-    return status;
+        mapped->entry = entries[i].a_type == AT_ENTRY ? entries[i].a_un.a_val : mapped->entry;
+}
+
+void attach_modules_init(struct attach_modules *ret, int directory, const char *root)
+{
+    *ret = (struct attach_modules){.directory = directory, .root = root, .is_due = true};
+    read_program(ret);
 }
 
 /* ---- an object ---- */
@@ -138,25 +167,25 @@ static uint64_t hash_map(const struct memory_map *map)
     return hash;
 }
 
-/* The map of a process that has just ended is empty: what was there is still to be named. */
+/* It may be another program by now. The map of a process that has just ended is empty: what was there is
+ * still to be named. */
 static bool take_map(struct attach_modules *mapped, struct modules *modules, const struct memory_map *map)
 {
     const uint64_t hash = hash_map(map);
-    if ((map->count == 0 || hash == mapped->hash) && modules->now.number > 0)
+    if (map->count == 0 || (hash == mapped->hash && modules->now.number > 0))
         return false;
     mapped->hash = hash;
     mapped->changes++;
+    read_entry(mapped);
+    read_program(mapped);
+    snprintf(modules->main_path, sizeof modules->main_path, "%s", mapped->program);
     make_snapshot(mapped, modules, map);
     return true;
 }
 
-bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modules)
+static bool read_map(struct attach_modules *mapped, struct modules *modules)
 {
     struct memory_map map = {.is_read = false};
-    const uint64_t begin_ns = clock_monotonic_ns();
-    if (!mapped->is_due || begin_ns < mapped->due_ns)
-        return false;
-    mapped->is_due = false;
     int fd = openat(mapped->directory, "maps", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         memory_map_read_fd(&map, fd);
@@ -164,7 +193,23 @@ bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modul
     }
     const bool is_changed = take_map(mapped, modules, &map);
     memory_map_deinit(&map);
+    return is_changed;
+}
+
+bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modules)
+{
+    const uint64_t begin_ns = clock_monotonic_ns();
+    const struct timespec pause = clock_ns_timespec(first_pause_ns);
+    if (!mapped->is_due || begin_ns < mapped->due_ns)
+        return false;
+    mapped->is_due = false;
+    const bool is_first = modules->now.number == 0;
+    bool is_changed = read_map(mapped, modules);
+    for (int i = 0; is_first && modules->now.count == 0 && i < FIRST_TRIES; i++) {
+        nanosleep(&pause, NULL);
+        is_changed = read_map(mapped, modules);
+    }
     const uint64_t took_ns = clock_monotonic_ns() - begin_ns, rest_ns = took_ns * READ_PARTS;
-    mapped->due_ns = begin_ns + (rest_ns > period_ns ? rest_ns : period_ns);
+    mapped->due_ns = begin_ns + (rest_ns > period_ns && !is_first ? rest_ns : period_ns);
     return is_changed;
 }

@@ -18,17 +18,18 @@
 #include <stdint.h>
 
 struct attach_modules {
-    int directory;    /* an open /proc/PID. Not owned */
-    const char *root; /* what precedes the paths of its files, where we have other mounts; "" without */
-    uint64_t entry;   /* the address at which its program began: tells which object that is */
-    bool is_due;      /* the map may be read now: set before each tick */
-    uint64_t due_ns;  /* when it is to be read again */
-    uint64_t hash;    /* of the executable regions in the last snapshot */
-    uint64_t changes; /* how often they have changed */
+    int directory;          /* an open /proc/PID. Not owned */
+    const char *root;       /* what precedes the paths of its files, where we have other mounts; "" without */
+    char program[PATH_MAX]; /* the file of its program, by that path; another one after an exec */
+    uint64_t entry;         /* the address at which the program began: tells which object that is */
+    bool is_due;            /* the map may be read now: set before each tick */
+    uint64_t due_ns;        /* when it is to be read again */
+    uint64_t hash;          /* of the executable regions in the last snapshot */
+    uint64_t changes;       /* how often they have changed */
 };
 
-/* Fills in what is to be known of a process. 0 or -errno. */
-int attach_modules_init(struct attach_modules *ret, int directory, const char *root);
+/* Finds out what the process runs. */
+void attach_modules_init(struct attach_modules *ret, int directory, const char *root);
 
 /* As struct target has it: makes a snapshot if one is due and the map has changed. */
 bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modules);
