@@ -31,7 +31,7 @@
 
 enum { WAIT_MS = 1, SPIN_NS = 200000 };
 
-static bool is_over;                                    /* atomic */
+static bool is_over, is_last_sent;                      /* atomic */
 static unsigned cut_short, waits, woken, sent, handled; /* atomic */
 static int never;                                       /* an eventfd that nobody writes to */
 static sem_t is_handled;
@@ -168,12 +168,12 @@ static void handle(int number)
 
 static void *run_handler(void *argument)
 {
-    while (goes_on())
+    while (!__atomic_load_n(&is_last_sent, __ATOMIC_SEQ_CST))
         spin();
     return argument;
 }
 
-/* One signal after the other, so that none merges with another. */
+/* One signal after the other, so that none merges with another; at once, so that one comes at any moment. */
 static void *run_sender(void *argument)
 {
     while (goes_on()) {
@@ -182,7 +182,6 @@ static void *run_sender(void *argument)
             break;
         while (sem_wait(&is_handled) < 0)
             KEEP_CALL();
-        wait_in_sleep(0);
     }
     return NULL;
 }
@@ -258,7 +257,9 @@ static int work(void)
     __atomic_store_n(&is_over, true, __ATOMIC_SEQ_CST);
     for (int i = 0; i < WAITERS; i++)
         pthread_join(waiters[i].thread, NULL);
+    sem_post(&is_handled); /* the sender waits for a signal that was lost */
     pthread_join(others[SENDER], NULL);
+    __atomic_store_n(&is_last_sent, true, __ATOMIC_SEQ_CST);
     pthread_join(others[HANDLER], NULL);
     pthread_join(others[MAKER], NULL);
     semctl(waiters[4].object, 0, IPC_RMID);
