@@ -81,7 +81,7 @@ static void count_pause(struct attach_observer *attached, const struct trace_sto
     const uint64_t pause_ns = since(begin_ns, clock_monotonic_ns());
     attached->counts.stops++;
     attached->counts.in_calls += stop->was_waiting;
-    attached->counts.pause_ns += pause_ns;
+    attached->counts.pauses[smaller((uint32_t)(pause_ns / NS_PER_US), ATTACH_PAUSES - 1)]++;
     if (pause_ns > attached->counts.pause_max_ns)
         attached->counts.pause_max_ns = pause_ns;
 }
@@ -235,4 +235,14 @@ void attach_observe_forget(struct attach_observer *attached, struct thread *thre
         return;
     attached->awaited[thread->observe.slot].thread = NULL;
     thread->observe.slot = -1;
+}
+
+unsigned attach_observe_pause_us(const struct attach_observer *attached, unsigned percent)
+{
+    const uint64_t wanted = (attached->counts.stops * percent + 99) / 100;
+    uint64_t seen = attached->counts.pauses[0];
+    unsigned us = 0;
+    while (seen < wanted && us + 1 < ATTACH_PAUSES)
+        seen += attached->counts.pauses[++us];
+    return us + 1;
 }

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ATTACH_AWAITED_MAX = 256 };
+enum { ATTACH_AWAITED_MAX = 256, ATTACH_PAUSES = 512 };
 
 struct attach_observer {
     struct attach_awaited {
@@ -29,10 +29,10 @@ struct attach_observer {
     struct sig_stack_copy copy;              /* words: owned */
     struct sig_unwind_slow_scratch *scratch; /* owned */
     struct {
-        uint64_t stops;    /* so far; of them: */
-        uint64_t in_calls; /* the thread had begun to wait in a call */
-        uint64_t refused;  /* tries: another process traced it */
-        uint64_t pause_ns; /* the sum of the times that they took, and the longest */
+        uint64_t stops;                 /* so far; of them: */
+        uint64_t in_calls;              /* the thread had begun to wait in a call */
+        uint64_t refused;               /* tries: another process traced it */
+        uint64_t pauses[ATTACH_PAUSES]; /* stops by how long they were: so many us each, the last any more */
         uint64_t pause_max_ns;
     } counts;
 };
@@ -53,5 +53,9 @@ bool attach_observe_thread(struct attach_observer *attached, struct observer *ob
 bool attach_observe_next(struct attach_observer *attached, struct observer *observer,
                          struct observation *ret);
 void attach_observe_forget(struct attach_observer *attached, struct thread *thread);
+
+/* The pause that so many per cent of the stops do not exceed, in us; ATTACH_PAUSES: it was longer than that.
+ */
+unsigned attach_observe_pause_us(const struct attach_observer *attached, unsigned percent);
 
 #endif

@@ -23,21 +23,21 @@
 static const char help[] =
     "usage: wallprof attach [OPTIONS] PID\n"
     "\n"
-    "Records a process that runs already, until it ends or Ctrl-C is pressed. Nothing is\n"
-    "put into it. Threads that wait are not touched; one that runs stands still for some\n"
-    "microseconds at each sample.\n"
+    "Records a process that runs already, until it ends, or Ctrl-C is pressed.\n"
+    "Nothing is put into it. Threads that wait are not touched. One that runs stands\n"
+    "still for some microseconds at each sample.\n"
     "\n"
-    "  -o, --output OUT     where the profile goes, in the format of its ending; can be\n"
-    "                       repeated. Default: wallprof.PID.pb.gz\n"
-    "  -d, --duration TIME  end after that: 30s, 10m, 1h\n"
-    "      --hz N           ticks a second. Default: 100\n"
-    "      --overhead P     per cent of the process's CPU time that this may take, or\n"
-    "                       off. Default: 1\n"
-    "  -t, --top            also show where the time went, as wallprof top does\n"
+    "  -o, --output OUT     where the profile goes, in the format of its ending; up to\n"
+    "                       16 of them. Default: wallprof.PID.pb.gz\n"
+    "  -d, --duration TIME  record for so long: 30s, 10m, 1h\n"
+    "      --hz N           ticks a second, 1 to 10000. Default: 100\n"
+    "      --overhead P     per cent of the CPU time of the process that this may take,\n"
+    "                       or off. Default: 1\n"
+    "  -t, --top            show where the time went, as wallprof top does\n"
     "  -q, --quiet          do not say where the profile is\n"
-    "  -v, --verbose        say how often and how long threads stood still\n"
+    "  -v, --verbose        say how often threads stood still, and how long\n"
     "\n"
-    "The process must be yours, and the system must allow it; root may record any.\n";
+    "The process must be yours, and the system must allow it. Root may record any.\n";
 
 enum { OPTION_HZ = 256, OPTION_OVERHEAD, PID_MAX = 4194304 };
 
@@ -144,13 +144,13 @@ static void say_where(const struct attach_command *command)
 static void say_stops(const struct attach *attach)
 {
     const struct attach_observer *observer = &attach->observer;
-    const unsigned long long stops = observer->counts.stops;
     fprintf(stderr,
-            "wallprof: threads stood still %llu times, for %.1f us on average and %.1f us at most; %llu "
-            "times one "
-            "had begun to wait\n",
-            stops, stops ? (double)observer->counts.pause_ns / 1e3 / (double)stops : 0.0,
-            (double)observer->counts.pause_max_ns / 1e3, (unsigned long long)observer->counts.in_calls);
+            "wallprof: threads stood still %llu times: half of them for up to %u us, 99 %% for up to %u us, "
+            "all for "
+            "up to %.0f us; %llu times one had just begun to wait\n",
+            (unsigned long long)observer->counts.stops, attach_observe_pause_us(observer, 50),
+            attach_observe_pause_us(observer, 99), (double)observer->counts.pause_max_ns / 1e3 + 1,
+            (unsigned long long)observer->counts.in_calls);
 }
 
 /* Paths by which we reach its files are shown as the process has them. */
@@ -241,7 +241,7 @@ static int attach_to(struct attach_command *command, const char *argument)
 int command_attach(int argc, char **argv)
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"out", required_argument, NULL, 'o'},
+                                            {"out", required_argument, NULL, 'o'}, /* as for run */
                                             {"duration", required_argument, NULL, 'd'},
                                             {"hz", required_argument, NULL, OPTION_HZ},
                                             {"overhead", required_argument, NULL, OPTION_OVERHEAD},
