@@ -112,8 +112,10 @@ static bool read_symbol(const struct elf_dynamic *object, uint32_t index, Elf64_
     return elf_image_read(&object->image, object->symbols + index * sizeof *ret, ret, sizeof *ret);
 }
 
-bool elf_dynamic_find(const struct elf_dynamic *object, const char *name, struct elf_symbol *ret)
+size_t elf_dynamic_find_all(const struct elf_dynamic *object, const char *name, struct elf_symbol *ret,
+                            size_t most)
 {
+    size_t count = 0;
     const uint32_t hash = elf_exports_hash(name);
     const uint64_t buckets = buckets_at(object), chains = buckets + object->bucket_count * sizeof hash;
     uint32_t index, entry = 0;
@@ -122,16 +124,16 @@ bool elf_dynamic_find(const struct elf_dynamic *object, const char *name, struct
         !elf_image_read(&object->image, buckets + hash % object->bucket_count * sizeof index, &index,
                         sizeof index) ||
         index < object->first_symbol)
-        return false;
-    for (uint32_t i = 0; i < CHAIN_MAX && !(entry & 1); i++, index++) {
+        return 0;
+    for (uint32_t i = 0; i < CHAIN_MAX && !(entry & 1) && count < most; i++, index++) {
         const uint64_t at = chains + (uint64_t)(index - object->first_symbol) * sizeof entry;
         if (!elf_image_read(&object->image, at, &entry, sizeof entry))
-            return false;
+            break;
         if ((entry | 1) != (hash | 1) || !read_symbol(object, index, &symbol) ||
             !is_named(object, &symbol, name))
             continue;
-        *ret = (struct elf_symbol){.address = object->bias + symbol.st_value, .bytes = symbol.st_size};
-        return true;
+        ret[count++] =
+            (struct elf_symbol){.address = object->bias + symbol.st_value, .bytes = symbol.st_size};
     }
-    return false;
+    return count;
 }

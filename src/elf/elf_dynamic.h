@@ -13,6 +13,7 @@
 #include "elf_image.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Run-time addresses; nothing is held. */
@@ -31,7 +32,16 @@ struct elf_symbol {
 /* low, high: the object's bounds; the ELF header is at low. False if it has no such hash table. */
 bool elf_dynamic_open(struct elf_dynamic *object, uint64_t bias, uint64_t low, uint64_t high);
 
-/* False if the object exports no such symbol, or is not there any more. */
-bool elf_dynamic_find(const struct elf_dynamic *object, const char *name, struct elf_symbol *ret);
+/* The symbols of a name: a function may have several versions. At most so many; returns how many, 0 if the
+ * object exports none, or is not there any more. */
+size_t elf_dynamic_find_all(const struct elf_dynamic *object, const char *name, struct elf_symbol *ret,
+                            size_t most);
+
+/* One of them, or false. */
+static inline bool elf_dynamic_find(const struct elf_dynamic *object, const char *name,
+                                    struct elf_symbol *ret)
+{
+    return elf_dynamic_find_all(object, name, ret, 1) == 1;
+}
 
 #endif

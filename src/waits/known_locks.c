@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const char *const kind_words[LOCK_KINDS] = {
-    [LOCK_MUTEX] = "mutex", [LOCK_RWLOCK] = "rwlock", [LOCK_FUTEX] = "futex"};
+    [LOCK_MUTEX] = "mutex",    [LOCK_RWLOCK] = "rwlock", [LOCK_FUTEX] = "futex",
+    [LOCK_CONDITION] = "cond", [LOCK_SEMAPHORE] = "sem", [LOCK_BARRIER] = "barrier"};
 
 static uint32_t *bucket_of(const struct known_locks *locks, uint64_t address)
 {

@@ -6,6 +6,9 @@
 /* How many frames lie between the system call and the function that a program has called, at most. */
 enum { FRAMES = 4 };
 
+/* Of a function, at most: one for each version of it. */
+enum { VERSIONS = 4 };
+
 /* No function: a frame outside of the C library. */
 enum { ROLE_OUTSIDE = LOCK_ROLE_FUTEX + 1 };
 
@@ -22,13 +25,19 @@ static const struct named_function {
     {"pthread_rwlock_wrlock", LOCK_ROLE_WRITER},
     {"pthread_rwlock_timedwrlock", LOCK_ROLE_WRITER},
     {"pthread_rwlock_clockwrlock", LOCK_ROLE_WRITER},
-    {"sem_wait", LOCK_ROLE_OTHER},
-    {"sem_timedwait", LOCK_ROLE_OTHER},
-    {"sem_clockwait", LOCK_ROLE_OTHER},
-    {"pthread_barrier_wait", LOCK_ROLE_OTHER},
-    {"pthread_join", LOCK_ROLE_OTHER},
-    {"pthread_timedjoin_np", LOCK_ROLE_OTHER},
-    {"pthread_clockjoin_np", LOCK_ROLE_OTHER},
+    {"pthread_cond_wait", LOCK_ROLE_CONDITION},
+    {"pthread_cond_timedwait", LOCK_ROLE_CONDITION},
+    {"pthread_cond_clockwait", LOCK_ROLE_CONDITION},
+    {"cnd_wait", LOCK_ROLE_CONDITION},
+    {"cnd_timedwait", LOCK_ROLE_CONDITION},
+    {"sem_wait", LOCK_ROLE_SEMAPHORE},
+    {"sem_timedwait", LOCK_ROLE_SEMAPHORE},
+    {"sem_clockwait", LOCK_ROLE_SEMAPHORE},
+    {"pthread_barrier_wait", LOCK_ROLE_BARRIER},
+    {"pthread_join", LOCK_ROLE_JOIN},
+    {"pthread_timedjoin_np", LOCK_ROLE_JOIN},
+    {"pthread_clockjoin_np", LOCK_ROLE_JOIN},
+    {"thrd_join", LOCK_ROLE_JOIN},
     {"syscall", LOCK_ROLE_FUTEX},
 };
 
@@ -59,9 +68,11 @@ static void add_functions(struct lock_functions *functions, const struct module 
     if (!elf_dynamic_open(&object, module->load_bias, module->loaded_low, module->loaded_high))
         return;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        struct elf_symbol symbol;
-        if (functions->count < LOCK_FUNCTIONS_MAX && elf_dynamic_find(&object, named[i].name, &symbol))
-            functions->functions[functions->count++] = (struct lock_function){symbol.address, named[i].role};
+        struct elf_symbol symbols[VERSIONS];
+        const size_t count = elf_dynamic_find_all(&object, named[i].name, symbols, VERSIONS);
+        for (size_t k = 0; k < count && functions->count < LOCK_FUNCTIONS_MAX; k++)
+            functions->functions[functions->count++] =
+                (struct lock_function){symbols[k].address, named[i].role};
     }
 }
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LOCK_FUNCTIONS_MAX = 64, LOCK_FUNCTIONS_CACHED = 64, LOCK_LIBRARIES_MAX = 4 };
+enum { LOCK_FUNCTIONS_MAX = 128, LOCK_FUNCTIONS_CACHED = 64, LOCK_LIBRARIES_MAX = 4 };
 
 struct lock_functions {
     const struct modules *modules;           /* not owned */

@@ -1,6 +1,7 @@
 #include "lock_words.h"
 #include "sig/sys/sig_arch.h"
 
+#include <gnu/libc-version.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -21,6 +22,9 @@ enum { MUTEX_CONTENDED = 2, CEILING_SHIFT = 19 };
 
 /* Of a lock for readers and writers. */
 enum { RWLOCK_USED = 2, RWLOCK_PHASE = 1, RWLOCK_WAITING = 4, RWLOCK_READER = 8 };
+
+/* Of a condition: where the words of its two groups of waiters are. */
+enum { CONDITION_AT = 40, CONDITION_AT_NOW = 32, CONDITION_ALIGNMENT = 8, BARRIER_ALIGNMENT = 8 };
 
 #define MUTEX_AT(member)  offsetof(pthread_mutex_t, __data.member)
 #define RWLOCK_AT(member) offsetof(pthread_rwlock_t, __data.member)
@@ -170,26 +174,88 @@ static void read_rwlock(const struct lock_words *words, const uint64_t arguments
     take_holder(words, address + RWLOCK_AT(__cur_writer), false, ret);
 }
 
+/* ---- what nobody holds ---- */
+
+static uint64_t condition_of(uint64_t word)
+{
+    static const char changed[] = "2.41";
+    const bool is_changed = strverscmp(gnu_get_libc_version(), changed) >= 0;
+    return word / CONDITION_ALIGNMENT * CONDITION_ALIGNMENT - (is_changed ? CONDITION_AT_NOW : CONDITION_AT);
+}
+
+static void read_condition(const struct lock_words *words, const uint64_t arguments[6],
+                           struct lock_found *ret)
+{
+    read_mutex(words, arguments, false, ret);
+    if (ret->kind == LOCK_UNKNOWN)
+        *ret = (struct lock_found){.kind = LOCK_CONDITION, .address = condition_of(arguments[ARGUMENT_WORD])};
+}
+
+/* Of a semaphore: how many wait, and whether it is between processes. */
+enum { SEMAPHORE_WAITERS_AT = 4, SEMAPHORE_SHARED_AT = 8, SEMAPHORE_SHARED = 128 };
+
+/* Whether the words are those of a semaphore that is waited for. */
+static bool is_semaphore(const struct lock_words *words, const uint64_t arguments[6])
+{
+    const uint64_t word = arguments[ARGUMENT_WORD];
+    const bool is_private = arguments[ARGUMENT_OPERATION] & FUTEX_PRIVATE_FLAG;
+    uint32_t value, waiters, shared;
+    return (uint32_t)arguments[ARGUMENT_VALUE] == 0 && word_at(words, word, &value) && value == 0 &&
+           word_at(words, word + SEMAPHORE_WAITERS_AT, &waiters) && waiters >= 1 && waiters <= USERS_MAX &&
+           word_at(words, word + SEMAPHORE_SHARED_AT, &shared) &&
+           shared == (is_private ? 0 : SEMAPHORE_SHARED);
+}
+
+/* In a function without a name. The kernel clears the tid of a thread that ends, and wakes processes too. */
+static void read_library(const struct lock_words *words, const uint64_t arguments[6], struct lock_found *ret)
+{
+    const uint64_t word = arguments[ARGUMENT_WORD];
+    const uint32_t expected = (uint32_t)arguments[ARGUMENT_VALUE];
+    uint32_t value;
+    read_mutex(words, arguments, false, ret);
+    if (ret->kind != LOCK_UNKNOWN)
+        return;
+    if (is_semaphore(words, arguments))
+        *ret = (struct lock_found){.kind = LOCK_SEMAPHORE, .address = word};
+    else if (!(arguments[ARGUMENT_OPERATION] & FUTEX_PRIVATE_FLAG) && expected > 0 &&
+             expected <= FUTEX_TID_MASK && word_at(words, word, &value) && value == expected)
+        *ret = (struct lock_found){
+            .kind = LOCK_JOIN, .address = word, .joined = (pid_t)expected, .needs_holder = true};
+}
+
 /* ---- any ---- */
 
 static void read_role(const struct lock_words *words, const uint64_t arguments[6], enum lock_role role,
                       struct lock_found *ret)
 {
+    const uint64_t word = arguments[ARGUMENT_WORD];
     switch (role) {
     case LOCK_ROLE_MUTEX:
         read_mutex(words, arguments, true, ret);
         break;
     case LOCK_ROLE_LIBRARY:
-        read_mutex(words, arguments, false, ret);
+        read_library(words, arguments, ret);
         break;
     case LOCK_ROLE_READER:
     case LOCK_ROLE_WRITER:
         read_rwlock(words, arguments, role, ret);
         break;
     case LOCK_ROLE_FUTEX:
-        *ret = (struct lock_found){.kind = LOCK_FUTEX, .address = arguments[ARGUMENT_WORD]};
+        *ret = (struct lock_found){.kind = LOCK_FUTEX, .address = word};
         break;
-    case LOCK_ROLE_OTHER:
+    case LOCK_ROLE_CONDITION:
+        read_condition(words, arguments, ret);
+        break;
+    case LOCK_ROLE_SEMAPHORE:
+        *ret = (struct lock_found){.kind = LOCK_SEMAPHORE, .address = word};
+        break;
+    case LOCK_ROLE_BARRIER:
+        *ret = (struct lock_found){.kind = LOCK_BARRIER,
+                                   .address = word / BARRIER_ALIGNMENT * BARRIER_ALIGNMENT};
+        break;
+    case LOCK_ROLE_JOIN:
+        *ret = (struct lock_found){
+            .kind = LOCK_JOIN, .address = word, .joined = (pid_t)arguments[ARGUMENT_VALUE]};
         break;
     }
 }

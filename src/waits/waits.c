@@ -9,7 +9,7 @@
 void waits_init(struct lock_waits *waits, struct tree *tree, const struct modules *modules,
                 waits_holder_fn *find_holder, void *context)
 {
-    waits->tree = waits->locks.tree = tree;
+    waits->tree = waits->locks.tree = waits->objects.tree = tree;
     waits->functions.modules = waits->names.modules = modules;
     waits->names.bytes_left = LOCK_NAMES_BYTES_MAX;
     waits->find_holder = find_holder;
@@ -19,6 +19,7 @@ void waits_init(struct lock_waits *waits, struct tree *tree, const struct module
 void waits_deinit(struct lock_waits *waits)
 {
     known_locks_deinit(&waits->locks);
+    known_objects_deinit(&waits->objects);
 }
 
 void waits_modules_changed(struct lock_waits *waits)
@@ -29,6 +30,7 @@ void waits_modules_changed(struct lock_waits *waits)
 void waits_forget(struct lock_waits *waits)
 {
     known_locks_forget(&waits->locks);
+    known_objects_forget(&waits->objects);
     lock_functions_forget(&waits->functions);
     waits->names.bytes_left = LOCK_NAMES_BYTES_MAX;
     waits->holder_names = 0;
@@ -128,19 +130,46 @@ void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *
     *ret = (struct wait_locations){0};
     if (!memory->is_waiting)
         return;
+    if (memory->object) {
+        ret->on = known_objects_label(&waits->objects, memory->object);
+        return;
+    }
     struct known_lock *lock = lock_of(waits, memory);
     ret->on = known_locks_label(&waits->locks, lock);
     if (memory->holder_at && read_holder(waits, lock, memory))
         ret->holder = find_holder(waits, tid, memory);
 }
 
+/* ---- what nobody holds ---- */
+
+static arena_ref find_object(struct lock_waits *waits, const char *name, struct waits_memory *memory)
+{
+    memory->is_waiting = true;
+    memory->object = known_objects_get(&waits->objects, name);
+    return known_objects_label(&waits->objects, memory->object);
+}
+
+/* The thread that is joined has a tid of its own until it has ended. */
+static arena_ref find_joined(struct lock_waits *waits, pid_t tid, struct waits_memory *memory)
+{
+    const arena_ref label = tid ? waits->find_holder(waits->context, tid, 0) : 0;
+    const char *name = "";
+    char text[WAITS_NAME_BYTES + sizeof "join "];
+    if (label)
+        name = tree_label_value(waits->tree->arena, tree_location_at(waits->tree, label));
+    snprintf(text, sizeof text, "join%s%s", *name ? " " : "", name);
+    return find_object(waits, text, memory);
+}
+
 /* ---- a walk ---- */
 
-/* Where words alone say that this is a lock, it must be one that is known, or be held by a thread. */
+/* Where words alone say that this is a lock, it must be one that is known, or be held by a
+ * thread, or a thread itself. */
 static bool is_one(struct lock_waits *waits, const struct lock_found *found)
 {
     return !found->needs_holder || known_locks_find(&waits->locks, found->kind, found->address) ||
-           label_of(waits, found->holder_at, found->is_shared, found->holder, 0);
+           label_of(waits, found->holder_at, found->is_shared, found->holder, 0) ||
+           label_of(waits, 0, false, found->joined, 0);
 }
 
 /* The program's own use of a futex is named only if it is a variable. */
@@ -159,6 +188,10 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
     lock_words_read(walk->words, walk->arguments, role, &found);
     if (found.kind == LOCK_UNKNOWN || !is_one(waits, &found) || !has_name(waits, &found))
         return;
+    if (found.kind == LOCK_JOIN) {
+        ret->on = find_joined(waits, found.joined, memory);
+        return;
+    }
     struct known_lock *lock = known_locks_get(&waits->locks, &waits->names, &waits->functions, &found,
                                               walk->addresses, walk->depth);
     *memory = (struct waits_memory){.is_waiting = true,

@@ -20,6 +20,7 @@
 #define WALLPROF_WAITS_H
 
 #include "known_locks.h"
+#include "known_objects.h"
 #include "lock_functions.h"
 #include "lock_names.h"
 #include "lock_words.h"
@@ -45,6 +46,7 @@ struct lock_waits {
     struct lock_functions functions;
     struct lock_names names;
     struct known_locks locks;
+    struct known_objects objects;
     struct other_processes processes;
     bool has_other_ids; /* the words of locks have ids of another PID namespace: holders are not named */
     uint64_t tick;      /* the number of the present one, and when it began: */
@@ -62,6 +64,7 @@ struct waits_memory {
     bool is_futex;      /* the word that is waited for names the holder */
     bool is_shared;     /* between processes */
     bool is_inherited;  /* of struct lock_found */
+    uint32_t object;    /* a number of known_objects.h; 0: it waits for a lock */
     uint32_t lock;      /* index + 1; 0: one of those that are too many */
     uint64_t holder_at; /* 0: no word names a holder */
     uint32_t holder_word;

@@ -285,29 +285,31 @@ static void begin_others()
 {
     sem_init(&semaphore, 0, 0);
     pthread_barrier_init(&barrier, nullptr, 2);
-    begin_waiter("w-cond", "-", "-", &never, sizeof never, [] {
+    begin_waiter("w-cond", "-", "cond never", &never, sizeof never, [] {
         lock(&quiet);
         pthread_cond_wait(&never, &quiet);
     });
-    begin_waiter("w-cond-timed", "-", "-", &never, sizeof never, [] {
+    begin_waiter("w-cond-timed", "-", "cond never", &never, sizeof never, [] {
         timespec end = far_away(CLOCK_REALTIME);
         lock(&quiet);
         pthread_cond_timedwait(&never, &quiet, &end);
     });
-    begin_waiter("w-sem", "-", "-", &semaphore, sizeof semaphore, [] { sem_wait(&semaphore); });
-    begin_waiter("w-sem-timed", "-", "-", &semaphore, sizeof semaphore, [] {
+    begin_waiter("w-sem", "-", "sem semaphore", &semaphore, sizeof semaphore, [] { sem_wait(&semaphore); });
+    begin_waiter("w-sem-timed", "-", "sem semaphore", &semaphore, sizeof semaphore, [] {
         timespec end = far_away(CLOCK_REALTIME);
         sem_timedwait(&semaphore, &end);
     });
-    begin_waiter("w-barrier", "-", "-", &barrier, sizeof barrier, [] { pthread_barrier_wait(&barrier); });
+    begin_waiter("w-barrier", "-", "barrier barrier", &barrier, sizeof barrier,
+                 [] { pthread_barrier_wait(&barrier); });
     CHECK(pthread_create(
               &sleeper, nullptr,
               [](void *) -> void * {
+                  name_this("sleeper");
                   sleep_on();
                   return nullptr;
               },
               nullptr) == 0);
-    begin_waiter("w-join", "-", "-", nullptr, 0, [] { pthread_join(sleeper, nullptr); });
+    begin_waiter("w-join", "-", "join sleeper", nullptr, 0, [] { pthread_join(sleeper, nullptr); });
     begin_waiter("w-futex", "-", "futex word", &word, sizeof word,
                  [] { syscall(SYS_futex, &word, FUTEX_WAIT, 0, nullptr, nullptr, 0); });
 }

@@ -84,7 +84,7 @@ static void a_robust_mutex_is_locked_by_its_word(void **state)
 static void the_kernel_knows_the_holder_of_one_that_inherits(void **state)
 {
     const pthread_mutex_t *mutex = make_mutex(KIND_INHERIT, FUTEX_WAITERS | HOLDER, 0);
-    for (enum lock_role role = LOCK_ROLE_OTHER; role <= LOCK_ROLE_FUTEX; role++) {
+    for (enum lock_role role = LOCK_ROLE_SEMAPHORE; role <= LOCK_ROLE_FUTEX; role++) {
         const struct lock_found found = read_at(mutex, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, role);
         assert_int_equal(found.kind, LOCK_MUTEX);
         assert_int_equal(found.holder, HOLDER);
@@ -118,7 +118,7 @@ static void what_is_no_lock_is_none(void **state)
 {
     const pthread_mutex_t *mutex = make_mutex(0, 2, HOLDER);
     const struct lock_found found = read_at(mutex, private_wait, 2, LOCK_ROLE_FUTEX);
-    assert_int_equal(read_at(mutex, private_wait, 2, LOCK_ROLE_OTHER).kind, LOCK_UNKNOWN);
+    assert_int_equal(read_at(mutex, private_wait, 2, LOCK_ROLE_SEMAPHORE).kind, LOCK_SEMAPHORE);
     assert_int_equal(found.kind, LOCK_FUTEX);
     assert_int_equal(found.holder_at, 0);
     assert_int_equal(found.holder, 0);
@@ -183,6 +183,66 @@ static void only_what_was_copied_is_read(void **state)
     }
 }
 
+/* The words of its two groups of waiters, as the C library has them. */
+static void a_condition_is_where_its_word_lies_in(void **state)
+{
+    static union {
+        char before[64];
+        pthread_cond_t condition;
+        char after[128];
+    } object;
+    for (int group = 0; group < 2; group++) {
+        const struct lock_found found =
+            read_at(&object.condition.__data.__g_signals[group], private_wait, 0, LOCK_ROLE_CONDITION);
+        assert_int_equal(found.kind, LOCK_CONDITION);
+        assert_int_equal(found.address, (uintptr_t)&object.condition);
+        assert_int_equal(found.holder_at, 0);
+    }
+}
+
+/* Who has been woken locks the mutex again, in the same function. */
+static void the_mutex_of_a_condition_is_a_mutex(void **state)
+{
+    const struct lock_found found = read_at(make_mutex(0, 2, HOLDER), private_wait, 2, LOCK_ROLE_CONDITION);
+    assert_int_equal(found.kind, LOCK_MUTEX);
+    assert_int_equal(found.holder, HOLDER);
+    assert_true(found.needs_holder);
+}
+
+/* Where jumps lead into functions without a name. */
+static void words_tell_semaphores_and_threads(void **state)
+{
+    static uint32_t semaphore[8] = {0, 1, 0}, shared[8] = {0, 3, 128}, tid[8] = {HOLDER};
+    assert_int_equal(read_at(semaphore, private_wait, 0, LOCK_ROLE_LIBRARY).kind, LOCK_SEMAPHORE);
+    assert_int_equal(read_at(semaphore, FUTEX_WAIT, 0, LOCK_ROLE_LIBRARY).kind, LOCK_UNKNOWN);
+    assert_int_equal(read_at(shared, FUTEX_WAIT, 0, LOCK_ROLE_LIBRARY).kind, LOCK_SEMAPHORE);
+    assert_int_equal(read_at(shared, private_wait, 0, LOCK_ROLE_LIBRARY).kind, LOCK_UNKNOWN);
+    semaphore[1] = 0; /* nobody waits */
+    assert_int_equal(read_at(semaphore, private_wait, 0, LOCK_ROLE_LIBRARY).kind, LOCK_UNKNOWN);
+    const struct lock_found found = read_at(tid, FUTEX_WAIT, HOLDER, LOCK_ROLE_LIBRARY);
+    assert_int_equal(found.kind, LOCK_JOIN);
+    assert_int_equal(found.joined, HOLDER);
+    assert_true(found.needs_holder);
+    assert_int_equal(read_at(tid, private_wait, HOLDER, LOCK_ROLE_LIBRARY).kind, LOCK_UNKNOWN);
+    assert_int_equal(read_at(tid, FUTEX_WAIT, HOLDER + 1, LOCK_ROLE_LIBRARY).kind, LOCK_UNKNOWN);
+}
+
+static void what_nobody_holds_is_where_it_begins(void **state)
+{
+    static uint64_t words[8];
+    const uint32_t *second_word = (const uint32_t *)words + 1;
+    struct lock_found found = read_at(second_word, private_wait, 0, LOCK_ROLE_BARRIER);
+    assert_int_equal(found.kind, LOCK_BARRIER);
+    assert_int_equal(found.address, (uintptr_t)words);
+    found = read_at(words, private_wait, 0, LOCK_ROLE_SEMAPHORE);
+    assert_int_equal(found.kind, LOCK_SEMAPHORE);
+    assert_int_equal(found.address, (uintptr_t)words);
+    found = read_at(words, FUTEX_WAIT, HOLDER, LOCK_ROLE_JOIN);
+    assert_int_equal(found.kind, LOCK_JOIN);
+    assert_int_equal(found.joined, HOLDER);
+    assert_int_equal(found.holder, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +255,10 @@ int main(void)
         cmocka_unit_test(the_writer_holds_a_lock_for_readers_and_writers),
         cmocka_unit_test(other_calls_wait_for_no_lock),
         cmocka_unit_test(only_what_was_copied_is_read),
+        cmocka_unit_test(a_condition_is_where_its_word_lies_in),
+        cmocka_unit_test(the_mutex_of_a_condition_is_a_mutex),
+        cmocka_unit_test(words_tell_semaphores_and_threads),
+        cmocka_unit_test(what_nobody_holds_is_where_it_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

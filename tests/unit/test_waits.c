@@ -23,6 +23,11 @@ static struct {
     pthread_mutex_t mutex;
 } inner;
 
+static struct {
+    long before;
+    pthread_cond_t ready;
+} queue;
+
 static pthread_mutex_t many[KNOWN_LOCKS_MAX + 1];
 
 static struct {
@@ -162,12 +167,50 @@ static void what_is_waited_for_is_told_by_the_function(void **state)
 {
     struct waits_memory memory;
     lock(&plain_mutex, ONE);
-    assert_labels(look(&plain_mutex, 2, "sem_wait", (const void *)look_at, &memory), "-", "-");
-    assert_labels(look(&plain_mutex, 2, "pthread_barrier_wait", (const void *)look_at, &memory), "-", "-");
-    assert_false(memory.is_waiting);
+    assert_labels(look(&plain_mutex, 2, "sem_wait", (const void *)look_at, &memory), "sem plain_mutex", "-");
+    assert_labels(look(&plain_mutex, 2, "pthread_barrier_wait", (const void *)look_at, &memory),
+                  "barrier plain_mutex", "-");
+    assert_labels(look_again(&memory), "barrier plain_mutex", "-");
     assert_labels(look(&plain_mutex, 2, "syscall", (const void *)look_at, &memory), "futex plain_mutex", "-");
     assert_labels(look(&plain_mutex, 2, "getpid", (const void *)look_at, &memory), "mutex plain_mutex",
                   "one");
+}
+
+/* Both versions of the function count. */
+static void a_condition_is_called_as_a_lock_is(void **state)
+{
+    static const char *const functions[] = {"pthread_cond_wait", "pthread_cond_timedwait"};
+    struct waits_memory memory;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const struct wait_locations labels =
+            look(&queue.ready.__data.__g_signals[1], 0, functions[i], (const void *)look_at, &memory);
+        assert_labels(labels, "cond queue+8", "-");
+        assert_labels(look_again(&memory), "cond queue+8", "-");
+    }
+}
+
+static void a_joined_thread_has_its_name(void **state)
+{
+    static int tid;
+    struct waits_memory memory;
+    assert_labels(look(&tid, ONE, "pthread_join", (const void *)look_at, &memory), "join one", "-");
+    assert_labels(look_again(&memory), "join one", "-");
+    assert_labels(look(&tid, DEAD, "pthread_join", (const void *)look_at, &memory), "join", "-");
+    waits_forget(&fixture.waits);
+    assert_labels(look_again(&memory), "join", "-");
+}
+
+static void there_are_so_many_objects_and_no_more(void **state)
+{
+    char name[32];
+    for (uint32_t i = 1; i <= KNOWN_OBJECTS_MAX; i++) {
+        snprintf(name, sizeof name, "file /%u", i);
+        assert_int_equal(known_objects_get(&fixture.waits.objects, name), i);
+    }
+    const uint32_t late = known_objects_get(&fixture.waits.objects, "file /late");
+    assert_string_equal(text_of(known_objects_label(&fixture.waits.objects, late)), LABELS_OTHER);
+    assert_int_equal(known_objects_get(&fixture.waits.objects, "file /7"), 7);
+    assert_string_equal(text_of(known_objects_label(&fixture.waits.objects, 7)), "file /7");
 }
 
 /* In a function that is not known: unless it is known as a mutex, a thread must hold it. */
@@ -299,6 +342,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_variable_has_its_name, setup, teardown),
         cmocka_unit_test_setup_teardown(others_are_called_by_who_waited_first, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_waited_for_is_told_by_the_function, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_condition_is_called_as_a_lock_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_joined_thread_has_its_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(there_are_so_many_objects_and_no_more, setup, teardown),
         cmocka_unit_test_setup_teardown(words_alone_are_not_enough, setup, teardown),
         cmocka_unit_test_setup_teardown(a_holder_is_read_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_tick_has_one_reading, setup, teardown),
