@@ -210,6 +210,26 @@ static void find_wait(struct remote_sampler *sampler, const struct remote_thread
     waits_find(sampler->waits, &seen, &thread->memory->wait, ret);
 }
 
+/* That takes some microseconds. So it is done when the sample is there, and counts if the thread has still
+ * not run. */
+static void find_object(struct remote_sampler *sampler, const struct remote_thread *thread,
+                        const struct thread_stat_call *call, struct wait_locations *ret)
+{
+    struct remote_memory *memory = thread->memory;
+    struct thread_stat_runs runs;
+    const struct object_wait seen = {.task_directory = sampler->stats.task_directory,
+                                     .tid = thread->tid,
+                                     .number = call->number,
+                                     .arguments = call->arguments};
+    if (!waits_find_object(sampler->waits, &seen, &memory->wait, ret))
+        return;
+    if (thread_stat_runs(&sampler->stats, thread->stat, thread->tid, &runs) == THREAD_STAT_KNOWN &&
+        runs.count == memory->reference)
+        return;
+    *ret = (struct wait_locations){0};
+    memory->wait.is_waiting = false;
+}
+
 /* A walk that was of a thread that stood still. */
 static void take_walk(const struct remote_sampler *sampler, const struct remote_thread *thread,
                       const struct gil_wait *gil, const struct sig_remote_walk *walk,
@@ -273,6 +293,8 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
             waits_find_named(sampler->waits, "GIL", gil.holder, &ret->wait);
         else if (lock)
             find_wait(sampler, thread, &call, &walk, &ret->wait);
+        else if (sampler->waits)
+            find_object(sampler, thread, &call, &ret->wait);
         ret->depth = walk.depth;
         ret->end = walk.end;
         ret->unloads = walk.unloads;

@@ -23,7 +23,8 @@ uint32_t known_objects_get(struct known_objects *objects, const char *name)
         return KNOWN_OBJECT_OTHER;
     snprintf(text, sizeof text, "%s", name);
     lock_names_make_plain(text);
-    uint32_t *bucket = &objects->buckets[hash_bytes(hash_of_nothing, text, strlen(text)) % KNOWN_OBJECTS_BUCKETS];
+    uint32_t *bucket =
+        &objects->buckets[hash_bytes(hash_of_nothing, text, strlen(text)) % KNOWN_OBJECTS_BUCKETS];
     for (uint32_t number = *bucket; number; number = objects->objects[number - 1].next) {
         if (strcmp(objects->objects[number - 1].name, text) == 0)
             return number;

@@ -9,7 +9,7 @@
 void waits_init(struct lock_waits *waits, struct tree *tree, const struct modules *modules,
                 waits_holder_fn *find_holder, void *context)
 {
-    waits->tree = waits->locks.tree = waits->objects.tree = tree;
+    waits->tree = waits->locks.tree = waits->objects.known.tree = tree;
     waits->functions.modules = waits->names.modules = modules;
     waits->names.bytes_left = LOCK_NAMES_BYTES_MAX;
     waits->find_holder = find_holder;
@@ -19,7 +19,7 @@ void waits_init(struct lock_waits *waits, struct tree *tree, const struct module
 void waits_deinit(struct lock_waits *waits)
 {
     known_locks_deinit(&waits->locks);
-    known_objects_deinit(&waits->objects);
+    objects_deinit(&waits->objects);
 }
 
 void waits_modules_changed(struct lock_waits *waits)
@@ -30,7 +30,7 @@ void waits_modules_changed(struct lock_waits *waits)
 void waits_forget(struct lock_waits *waits)
 {
     known_locks_forget(&waits->locks);
-    known_objects_forget(&waits->objects);
+    known_objects_forget(&waits->objects.known);
     lock_functions_forget(&waits->functions);
     waits->names.bytes_left = LOCK_NAMES_BYTES_MAX;
     waits->holder_names = 0;
@@ -131,7 +131,7 @@ void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *
     if (!memory->is_waiting)
         return;
     if (memory->object) {
-        ret->on = known_objects_label(&waits->objects, memory->object);
+        ret->on = known_objects_label(&waits->objects.known, memory->object);
         return;
     }
     struct known_lock *lock = lock_of(waits, memory);
@@ -145,8 +145,8 @@ void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *
 static arena_ref find_object(struct lock_waits *waits, const char *name, struct waits_memory *memory)
 {
     memory->is_waiting = true;
-    memory->object = known_objects_get(&waits->objects, name);
-    return known_objects_label(&waits->objects, memory->object);
+    memory->object = known_objects_get(&waits->objects.known, name);
+    return known_objects_label(&waits->objects.known, memory->object);
 }
 
 /* The thread that is joined has a tid of its own until it has ended. */
@@ -205,6 +205,17 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
     ret->on = known_locks_label(&waits->locks, lock);
     if (found.holder_at)
         ret->holder = find_holder(waits, walk->tid, memory);
+}
+
+bool waits_find_object(struct lock_waits *waits, const struct object_wait *wait, struct waits_memory *memory,
+                       struct wait_locations *ret)
+{
+    char name[KNOWN_OBJECT_BYTES];
+    if (!objects_name(&waits->objects, wait, waits->tick_ns, name))
+        return false;
+    *memory = (struct waits_memory){.tick = waits->tick};
+    ret->on = find_object(waits, name, memory);
+    return true;
 }
 
 void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct wait_locations *ret)

@@ -25,6 +25,7 @@
 #include "lock_names.h"
 #include "lock_words.h"
 #include "modules/modules.h"
+#include "objects.h"
 #include "other_processes.h"
 #include "profile/tree.h"
 #include "profile/wait_labels.h"
@@ -46,7 +47,7 @@ struct lock_waits {
     struct lock_functions functions;
     struct lock_names names;
     struct known_locks locks;
-    struct known_objects objects;
+    struct objects objects; /* of what is no lock */
     struct other_processes processes;
     bool has_other_ids; /* the words of locks have ids of another PID namespace: holders are not named */
     uint64_t tick;      /* the number of the present one, and when it began: */
@@ -101,6 +102,12 @@ struct waits_walk {
 };
 void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct waits_memory *memory,
                 struct wait_locations *ret);
+
+/* Of a thread that was walked and waits for what may have a descriptor, or for a child. task_directory: an
+ * open /proc/self/task. What is found is what it waits for if it has not run meanwhile. False if nothing is.
+ */
+bool waits_find_object(struct lock_waits *waits, const struct object_wait *wait, struct waits_memory *memory,
+                       struct wait_locations *ret);
 
 /* Of a thread that waits where it waited, if it has not run since: to be called before that is known. */
 void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,

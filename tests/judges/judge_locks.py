@@ -2,11 +2,13 @@
 """Compares what a profile says of locks and their holders with what target_locks did.
 
     judge_locks.py held PROFILE REPORT
+    judge_locks.py own PROFILE REPORT
     judge_locks.py swap PROFILE
     judge_locks.py gil|gil-without-holder PROFILE
 
 held: each thread of the report, a line WAITER HOLDER ON, has waited all the time: every sample of it says for which lock, and who
 holds it; "-": nothing is said. A name that ends in * may have a number after it. Time that nobody saw is left out.
+own: each thread of the report waits now and then, and for nothing that is not in its line. Some of what all wait for is named.
 swap: a holder is of the waiter's group, which is its name without the letter at its end, and is not the waiter itself. Nobody holds
 what a thread of the group "none" waits for. Some holders are named, and that lock is.
 gil: gil-b waits for "GIL" and gil-a holds it, in nine tenths of that time at least. Each thread waits for gil-a or gil-b, and not for itself: the
@@ -46,6 +48,19 @@ def judge_held(profile, report):
     return is_right and bool(wanted)
 
 
+def judge_own(profile, report):
+    sums, is_right, named = waits_of(profile), True, 0
+    wanted = dict((line.split("\t")[0], line.rstrip("\n").split("\t")[2]) for line in report)
+    for (thread, holder, thing), wall_ns in sums.items():
+        if thread not in wanted or wall_ns == 0:
+            continue
+        good = holder == "-" and thing in ("-", wanted[thread])
+        named += wall_ns if good and thing != "-" else 0
+        print(f"{'ok   ' if good else 'WRONG'} {thread}: {thing} {wall_ns / 1e6:.1f} ms")
+        is_right = is_right and good
+    return is_right and named > 0
+
+
 def group_of(thread):
     return thread.rsplit("-", 1)[0]
 
@@ -81,9 +96,9 @@ def main(command, profile, report=None):
     profile = Profile(profile)
     if command.startswith("gil"):
         return 0 if judge_gil(profile, command == "gil") else 1
-    if command == "held":
+    if command in ("held", "own"):
         with open(report, encoding="utf-8") as lines:
-            return 0 if judge_held(profile, lines) else 1
+            return 0 if (judge_held if command == "held" else judge_own)(profile, lines) else 1
     return 0 if judge_swap(profile) else 1
 
 

@@ -205,12 +205,12 @@ static void there_are_so_many_objects_and_no_more(void **state)
     char name[32];
     for (uint32_t i = 1; i <= KNOWN_OBJECTS_MAX; i++) {
         snprintf(name, sizeof name, "file /%u", i);
-        assert_int_equal(known_objects_get(&fixture.waits.objects, name), i);
+        assert_int_equal(known_objects_get(&fixture.waits.objects.known, name), i);
     }
-    const uint32_t late = known_objects_get(&fixture.waits.objects, "file /late");
-    assert_string_equal(text_of(known_objects_label(&fixture.waits.objects, late)), LABELS_OTHER);
-    assert_int_equal(known_objects_get(&fixture.waits.objects, "file /7"), 7);
-    assert_string_equal(text_of(known_objects_label(&fixture.waits.objects, 7)), "file /7");
+    const uint32_t late = known_objects_get(&fixture.waits.objects.known, "file /late");
+    assert_string_equal(text_of(known_objects_label(&fixture.waits.objects.known, late)), LABELS_OTHER);
+    assert_int_equal(known_objects_get(&fixture.waits.objects.known, "file /7"), 7);
+    assert_string_equal(text_of(known_objects_label(&fixture.waits.objects.known, 7)), "file /7");
 }
 
 /* In a function that is not known: unless it is known as a mutex, a thread must hold it. */

@@ -1,0 +1,29 @@
+/*
+ * What a system call waits for, by its number and arguments: a descriptor, or a child.
+ *
+ * A pure function.
+ */
+#ifndef WALLPROF_BLOCKING_CALLS_H
+#define WALLPROF_BLOCKING_CALLS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum blocking_kind {
+    BLOCKING_OTHER,      /* nothing that has a name: sleep, signals */
+    BLOCKING_DESCRIPTOR, /* what a descriptor stands for */
+    BLOCKING_POLL,       /* the same, if it is the only one */
+    BLOCKING_QUEUE,      /* a message queue, by its descriptor */
+    BLOCKING_CHILD,      /* the end of a process */
+};
+
+struct blocking_call {
+    enum blocking_kind kind;
+    int descriptor;
+    uint64_t polled; /* of BLOCKING_POLL: where its struct pollfd is */
+    pid_t child;     /* 0: any */
+};
+
+struct blocking_call blocking_call_of(long number, const uint64_t arguments[6]);
+
+#endif

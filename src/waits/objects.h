@@ -1,0 +1,45 @@
+/*
+ * What a thread waits for that is no lock: "tcp 10.0.0.7:5432", "file /var/lib/x.db", "child 1234 make".
+ *
+ * It is asked once for each wait, and answered by the files of /proc. Nothing is done with the program's
+ * descriptors: their links are read (proc_fd_link in fs/proc/fd.c), as ps and lsof do.
+ *
+ * A child's program may be what its parent was, if it is asked before the child has executed another one.
+ *
+ * Called from: the sampler thread, with a descriptor table of its own.
+ */
+#ifndef WALLPROF_OBJECTS_H
+#define WALLPROF_OBJECTS_H
+
+#include "blocking_calls.h"
+#include "known_objects.h"
+#include "sockets.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* So many children are told apart by their pids. Later ones are called by their programs. */
+enum { OBJECTS_CHILDREN = 32 };
+
+struct objects {
+    struct known_objects known;
+    struct sockets sockets;
+    pid_t children[OBJECTS_CHILDREN];
+    uint32_t child_count;
+};
+
+/* A thread that is blocked in a system call. task_directory: an open /proc/self/task. */
+struct object_wait {
+    int task_directory;
+    pid_t tid;
+    long number;
+    const uint64_t *arguments;
+};
+
+/* False if it is not known. */
+bool objects_name(struct objects *objects, const struct object_wait *wait, uint64_t now_ns,
+                  char ret[KNOWN_OBJECT_BYTES]);
+void objects_deinit(struct objects *objects);
+
+#endif
