@@ -8,11 +8,11 @@
 
 /* Their first argument is the descriptor. close is none of them: it is gone from the table by then. */
 static const long of_descriptors[] = {
-    SYS_read,       SYS_write,           SYS_readv,       SYS_writev,      SYS_pread64,  SYS_pwrite64,
-    SYS_preadv,     SYS_pwritev,         SYS_preadv2,     SYS_pwritev2,    SYS_recvfrom, SYS_recvmsg,
-    SYS_recvmmsg,   SYS_sendto,          SYS_sendmsg,     SYS_sendmmsg,    SYS_connect,  SYS_accept,
-    SYS_accept4,    SYS_fsync,           SYS_fdatasync,   SYS_syncfs,      SYS_flock,    SYS_ioctl,
-    SYS_fallocate,  SYS_sync_file_range, SYS_getdents64,  SYS_ftruncate,   SYS_sendfile, SYS_io_uring_enter,
+    SYS_read,        SYS_write,           SYS_readv,      SYS_writev,    SYS_pread64,  SYS_pwrite64,
+    SYS_preadv,      SYS_pwritev,         SYS_preadv2,    SYS_pwritev2,  SYS_recvfrom, SYS_recvmsg,
+    SYS_recvmmsg,    SYS_sendto,          SYS_sendmsg,    SYS_sendmmsg,  SYS_connect,  SYS_accept,
+    SYS_accept4,     SYS_fsync,           SYS_fdatasync,  SYS_syncfs,    SYS_flock,    SYS_ioctl,
+    SYS_fallocate,   SYS_sync_file_range, SYS_getdents64, SYS_ftruncate, SYS_sendfile, SYS_io_uring_enter,
     SYS_epoll_pwait, SYS_epoll_pwait2,
 #ifdef SYS_epoll_wait /* not on machines that Linux came to late */
     SYS_epoll_wait,

@@ -85,8 +85,8 @@ static void print_end(const struct socket_end *at, bool is_v6, char *ret, size_t
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff}; /* ::ffff:0:0/96 */
     const bool is_mapped = is_v6 && memcmp(at->address, mapped, sizeof mapped) == 0;
     char address[INET6_ADDRSTRLEN];
-    inet_ntop(is_v6 && !is_mapped ? AF_INET6 : AF_INET, at->address + (is_mapped ? sizeof mapped : 0), address,
-              sizeof address);
+    inet_ntop(is_v6 && !is_mapped ? AF_INET6 : AF_INET, at->address + (is_mapped ? sizeof mapped : 0),
+              address, sizeof address);
     snprintf(ret, bytes, is_v6 && !is_mapped ? "[%s]:%u" : "%s:%u", address, at->port);
 }
 
@@ -114,8 +114,9 @@ bool socket_row_read_unix(const struct line *line, uint64_t *ret_inode, char ret
 {
     const char *at = line->text, *end = at + line->bytes;
     uint64_t flags, type;
-    if (!skip_fields(&at, end, 3) || !read_number(&at, end, 16, &flags) || !read_number(&at, end, 16, &type) ||
-        !skip_fields(&at, end, 1) || !read_number(&at, end, 10, ret_inode))
+    if (!skip_fields(&at, end, 3) || !read_number(&at, end, 16, &flags) ||
+        !read_number(&at, end, 16, &type) || !skip_fields(&at, end, 1) ||
+        !read_number(&at, end, 10, ret_inode))
         return false;
     at += at < end;
     const int bytes = end - at < SOCKET_NAME_BYTES - 32 ? (int)(end - at) : SOCKET_NAME_BYTES - 32;

@@ -21,8 +21,8 @@ struct socket_memory {
     struct socket_name {
         uint64_t inode; /* 0: none */
         uint64_t until_ns;
-        char name[SOCKET_NAME_BYTES]; /* "": no table had it */
-    } names[SOCKETS_NAMED]; /* of those that were asked for, by inode */
+        char name[SOCKET_NAME_BYTES];     /* "": no table had it */
+    } names[SOCKETS_NAMED];               /* of those that were asked for, by inode */
     struct socket_row rows[SOCKETS_KEPT]; /* of the last reading of TCP's tables, by inode */
     uint8_t listened_on[SOCKETS_PORT_BYTES];
 };
@@ -49,8 +49,8 @@ static bool is_listened_on(const struct socket_memory *memory, uint16_t port)
 struct reading {
     struct socket_memory *memory;
     enum socket_table table;
-    uint64_t inode; /* that is looked for */
-    char *name;     /* its name */
+    uint64_t inode;  /* that is looked for */
+    char *name;      /* its name */
     uint64_t end_ns; /* of the CPU clock */
 };
 
@@ -98,8 +98,7 @@ static void read_table(const struct reading *reading, int task_directory, pid_t 
         return;
     if (lines_init(&lines, fd, 0, UINT64_MAX) == 0) {
         while (lines_next(&lines, &line) && !take_line(reading, &line)) {
-            if (++count % LINES_PER_CHECK == 0 &&
-                clock_read_ns(CLOCK_THREAD_CPUTIME_ID) >= reading->end_ns)
+            if (++count % LINES_PER_CHECK == 0 && clock_read_ns(CLOCK_THREAD_CPUTIME_ID) >= reading->end_ns)
                 break;
         }
         lines_deinit(&lines);
@@ -123,8 +122,10 @@ static void read_tables(struct socket_memory *memory, int task_directory, pid_t 
                         char ret[SOCKET_NAME_BYTES])
 {
     static const enum socket_table small[] = {SOCKET_UNIX, SOCKET_UDP, SOCKET_UDP6};
-    struct reading reading = {
-        .memory = memory, .inode = inode, .name = ret, .end_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + reading_max_ns};
+    struct reading reading = {.memory = memory,
+                              .inode = inode,
+                              .name = ret,
+                              .end_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) + reading_max_ns};
     for (size_t i = 0; i < sizeof small / sizeof *small && !*ret; i++) {
         reading.table = small[i];
         read_table(&reading, task_directory, tid);

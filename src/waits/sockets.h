@@ -8,9 +8,9 @@
  * it.
  *
  * A table of TCP is a pass over all connections of the machine. It takes 2 ms where there are few, and more
- * where there are many. So a reading keeps what it has found, each reading ends after 10 ms of CPU time, and all
- * together take 0.2 % of the time, after 20 ms in the beginning. A socket that no table had is looked for again
- * after a second.
+ * where there are many. So a reading keeps what it has found, each reading ends after 10 ms of CPU time, and
+ * all together take 0.2 % of the time, after 20 ms in the beginning. A socket that no table had is looked for
+ * again after a second.
  *
  * The inode of a socket is used again only after four billion others. A name is kept for that of a TCP socket
  * as long as it is not displaced, and for a second for others, which may be given other peers.

@@ -61,7 +61,7 @@ static void *run(void *argument)
 }
 
 __attribute__((format(printf, 5, 6))) static void begin(const char *name, void (*wait)(int fd), int fd,
-                                                         long number, const char *on, ...)
+                                                        long number, const char *on, ...)
 {
     struct waiter *one = &waiters[count++];
     pthread_t thread;
@@ -256,7 +256,8 @@ static void begin_files(const char *directory)
         const int fd = must(open(path, O_RDWR), path);
         struct flock lock = {.l_type = F_WRLCK};
         must(i ? flock(held, LOCK_EX) : fcntl(held, F_OFD_SETLK, &lock), "lock");
-        begin(i ? "flock" : "fcntl", i ? wait_flock : wait_lock, fd, i ? SYS_flock : SYS_fcntl, "file %s", path);
+        begin(i ? "flock" : "fcntl", i ? wait_flock : wait_lock, fd, i ? SYS_flock : SYS_fcntl, "file %s",
+              path);
     }
     const int terminal = must(posix_openpt(O_RDWR | O_NOCTTY), "posix_openpt");
     CHECK(grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -265,8 +266,7 @@ static void begin_files(const char *directory)
     const int queue = mq_open("/wallprof-objects", O_CREAT | O_RDONLY, 0600, NULL);
     if (queue >= 0) {
         mq_unlink("/wallprof-objects");
-        begin("queue", wait_queue, queue, SYS_mq_timedreceive, "mqueue /wallprof-objects%s",
-              " (deleted)");
+        begin("queue", wait_queue, queue, SYS_mq_timedreceive, "mqueue /wallprof-objects%s", " (deleted)");
     }
 }
 

@@ -149,7 +149,8 @@ static void who_has_no_peer_has_a_port(void **state)
 static void lines_that_are_no_rows_are_none(void **state)
 {
     static const char *const texts[] = {
-        "", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
+        "",
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
         "   1: 0100007F:C350 0700000A:1538 01", "   1: 0100007F 0700000A:1538 01 " REST,
         "   1: 0100007FC3500 0700000A:1538 01 " REST};
     struct socket_row row;
@@ -173,8 +174,10 @@ static void assert_unix(const char *text, const char *wanted)
 static void unix_sockets_are_called_by_their_path(void **state)
 {
     assert_unix("00000000eba131d0: 00000003 00000000 00000000 0001 03  4711", "unix");
-    assert_unix("00000000eba131d0: 00000002 00000000 00010000 0001 01  4711 /run/a b", "unix listening /run/a b");
-    assert_unix("00000000eba131d0: 00000003 00000000 00000000 0001 03  4711 /run/a b", "unix /run/a b clients");
+    assert_unix("00000000eba131d0: 00000002 00000000 00010000 0001 01  4711 /run/a b",
+                "unix listening /run/a b");
+    assert_unix("00000000eba131d0: 00000003 00000000 00000000 0001 03  4711 /run/a b",
+                "unix /run/a b clients");
     assert_unix("00000000eba131d0: 00000002 00000000 00000000 0002 01  4711 @log", "unix @log");
     assert_unix("Num       RefCount Protocol Flags    Type St Inode Path", "-");
 }
@@ -209,7 +212,7 @@ static int remove_directory(void **state)
     return system(command);
 }
 
-#define ROW(local, remote, state_of, inode)                                                                   \
+#define ROW(local, remote, state_of, inode)                                                                  \
     "   0: " local " " remote " " state_of " 00000000:00000000 00:00000000 00000000  0  0 " inode " 1 0\n"
 
 static void assert_found(struct sockets *sockets, int task_directory, uint64_t inode, uint64_t now_ns,
