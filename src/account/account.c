@@ -1,5 +1,6 @@
 #include "account.h"
 #include "base/arena.h"
+#include "fold_waits.h"
 #include "interp_stack.h"
 
 #include <errno.h>
@@ -122,6 +123,26 @@ void account_sample(struct account *account, struct fold_thread *thread, struct 
         fold_stack(account, thread, cache, stack, observation);
     else
         fold_observe(&account->fold, thread, observation);
+}
+
+arena_ref account_find_node(struct account *account, const struct fold_thread *thread,
+                            const struct account_stack *stack)
+{
+    struct locate_stack addresses = {.addresses = stack->addresses,
+                                     .depth = stack->depth,
+                                     .is_truncated = stack->is_truncated,
+                                     .moment = stack->moment,
+                                     .inner = account->inner};
+    struct fold_observation seen = {0};
+    arena_ref *path = account->path;
+    if (!fold_waits_have_room(account->fold.tree))
+        return 0;
+    if (stack->interp)
+        seen.depth = interp_stack_path(account, &addresses, stack->interp, &path);
+    if (seen.depth == 0)
+        seen.depth = locate_path(&account->locate, &addresses, path);
+    add_labels(account, stack->labels, path, &seen);
+    return tree_path(account->fold.tree, thread->root, path, seen.depth);
 }
 
 /* ---- events on the timeline ---- */

@@ -73,6 +73,11 @@ void account_deinit(struct account *account);
 void account_sample(struct account *account, struct fold_thread *thread, struct stack_cache **cache,
                     const struct account_stack *stack, struct fold_observation *observation);
 
+/* The node of a thread's stack, which is no sample: no time goes there. stack: as above, but not is_cached. 0
+ * where there is no room. */
+arena_ref account_find_node(struct account *account, const struct fold_thread *thread,
+                            const struct account_stack *stack);
+
 /* The modules have changed, and with them what addresses mean. The timeline gets events for the changes. */
 void account_modules_changed(struct account *account, uint64_t now_ns);
 

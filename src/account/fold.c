@@ -85,16 +85,21 @@ static void claim(const struct fold *fold, arena_ref node, const struct values *
     tree_add_values(&tree_node(fold->tree, node)->self, values);
 }
 
+/* How much of the passed time lies in the last observation's stretch. */
+static uint64_t in_stretch(const struct fold_thread *thread, const struct passed *passed)
+{
+    return since(thread->time_ns - passed->wall_ns, smaller(thread->until_ns, thread->time_ns));
+}
+
 /* Gives the part of the passed time that lies in the last observation's stretch to its node. Returns the
  * rest. */
-static struct passed end_stretch(const struct fold *fold, const struct fold_thread *thread,
-                                 arena_ref credited, struct passed passed)
+static struct passed end_stretch(const struct fold *fold, struct fold_thread *thread, arena_ref credited,
+                                 struct passed passed)
 {
-    uint64_t begin_ns = thread->time_ns - passed.wall_ns;
-    uint64_t end_ns = smaller(thread->until_ns, thread->time_ns);
-    if (end_ns <= begin_ns)
+    uint64_t wall_ns = in_stretch(thread, &passed);
+    if (wall_ns == 0)
         return passed;
-    uint64_t wall_ns = end_ns - begin_ns;
+    fold_blame_pass(fold->tree, &thread->blame, wall_ns);
     struct passed own = share_of(&passed, wall_ns);
     struct values part = as_found(fold, thread, &own, wall_ns);
     claim(fold, credited, &part);
@@ -186,12 +191,16 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     thread->credited = node_of_observation(fold->tree, thread, observation);
     bool goes_on = (observation->is_unchanged && (thread->waiting == waited || !waited)) ||
                    (observation->is_left_out && thread->credited == before);
+    uint64_t own_ns = goes_on ? in_stretch(thread, &passed) : 0;
     if (!goes_on) {
         struct passed rest = end_stretch(fold, thread, before, passed);
         count_changes(fold, thread, observation, passed.wall_ns - rest.wall_ns, rest.wall_ns);
         passed = rest;
-    } else
+    } else {
+        fold_blame_pass(fold->tree, &thread->blame, own_ns);
         changes_same(fold->tree, &thread->changes);
+    }
+    thread->blame.before_ns = passed.wall_ns - own_ns;
     thread->was_running = observation->is_running;
     thread->was_queued = observation->is_queued;
     thread->until_ns = observation->until_ns;
@@ -282,7 +291,8 @@ static struct passed claim_end(struct fold *fold, struct fold_thread *thread,
     if (rest != FOLD_REST_UNCHANGED) {
         passed = leave_out_gaps(fold, thread, all);
         passed = end_stretch(fold, thread, thread->credited, passed);
-    }
+    } else
+        fold_blame_pass(fold->tree, &thread->blame, in_stretch(thread, &passed));
     changes_settle(&fold->newcomers, fold->tree, &thread->changes, all->wall_ns - passed.wall_ns);
     return passed;
 }
@@ -361,6 +371,7 @@ void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t 
     thread->cpu_clock_ns = now.cpu_clock_ns;
     thread->delay_clock_ns = now.delay_clock_ns;
     thread->changes = now.changes;
+    thread->blame = now.blame;
     thread->timeline = now.timeline;
     if (has_shared_root(fold->tree, thread)) { /* no claims that would be scaled again */
         thread->begin_ns = now.time_ns;

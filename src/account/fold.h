@@ -17,6 +17,11 @@
  * frame below them is one new call. A change of labels makes no call.
  * - what a thread waits for stands below its stack (profile/wait_labels.h). A lock may change hands while a
  * thread waits for it: then an observation of the same stack ends the stretch before.
+ * - blame: what a thread waits for is blamed on a node of what the holder of its lock was doing
+ * (profile/wait_labels.h). An observation stands for a stretch of the thread's time, and so does the holder's
+ * stack at its moment. What lies in the stretch before the observation is passed at once, the rest at the
+ * next one. So the odds of a holder's stack are those of the wait itself, and blame adds up to the time of
+ * the waits. It is not settled: the parts of the waiter's time are, by about a per cent.
  * - gaps: time that nobody could observe (gaps.h) is in no stretch. It goes to a pseudo-frame below the stack
  * that the thread was last seen in. Of the CPU time and the run delay that passed it has what does not fit
  * into the time beside it.
@@ -65,6 +70,25 @@ enum { FOLD_SHORT_PERIODS = 100 };
 /* A delay clock that the kernel does not tell. */
 #define FOLD_NO_DELAY UINT64_MAX
 
+/* Part of a thread's record. Zeroed memory: nobody is blamed. */
+struct fold_blame {
+    arena_ref node;       /* that is blamed for the last observation's stretch; 0: none, or not known yet */
+    arena_ref root;       /* of the thread whose node that is */
+    bool is_orphan;       /* it has ended, so that its tree may become part of another */
+    bool is_awaited;      /* that thread's reply is */
+    uint64_t awaiting_ns; /* what has passed meanwhile */
+    uint64_t before_ns;   /* the time of the last observation that lies before it */
+};
+
+/* Time of the last observation's stretch has passed. */
+static inline void fold_blame_pass(const struct tree *tree, struct fold_blame *blame, uint64_t ns)
+{
+    if (blame->node)
+        tree_node(tree, blame->node)->blame_ns += ns;
+    else if (blame->is_awaited)
+        blame->awaiting_ns += ns;
+}
+
 /*
  * How far one thread's time is accounted for. Times are CLOCK_MONOTONIC, CPU times the thread's CPU clock.
  * The delay clock is how long it has waited for a CPU in its life (thread_stat.h).
@@ -82,11 +106,12 @@ struct fold_thread {
     uint64_t cpu_clock_ns; /* the CPU clock then */
     uint64_t delay_clock_ns; /* the delay clock when it was read last */
     uint64_t begin_ns, begin_cpu_clock_ns, begin_delay_clock_ns;
-    uint32_t group;       /* of threads that settle together (settle_claims.h); set before the end */
-    bool knows_birth;     /* it has begun while recording */
-    int64_t before_ns;    /* how much earlier than the thread its first stretch began */
-    arena_ref first;      /* the node that the first observation's time went to; 0 before */
-    struct values before; /* of what that observation found the time between these two is; not negative */
+    uint32_t group;          /* of threads that settle together (settle_claims.h); set before the end */
+    bool knows_birth;        /* it has begun while recording */
+    int64_t before_ns;       /* how much earlier than the thread its first stretch began */
+    arena_ref first;         /* the node that the first observation's time went to; 0 before */
+    struct values before;    /* of what that observation found the time between these two is; not negative */
+    struct fold_blame blame; /* for what it waits for */
     struct changes_thread changes;
     struct timeline_thread timeline;
 };

@@ -4,7 +4,7 @@
  * ones are made only while so large a part of the memory is free, beside what is kept for other ends. */
 enum { FREE_FOR_WAITS_PARTS = 4 };
 
-static bool has_room_for_waits(const struct tree *tree)
+bool fold_waits_have_room(const struct tree *tree)
 {
     return tree_nodes_left(tree) > tree->arena->size_bytes / FREE_FOR_WAITS_PARTS / sizeof(struct tree_node);
 }
@@ -13,8 +13,8 @@ arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct wait
 {
     const arena_ref labels[] = {wait->on, wait->holder};
     for (size_t i = 0; i < sizeof labels / sizeof *labels && labels[i]; i++) {
-        arena_ref child = has_room_for_waits(tree) ? tree_child(tree, node, labels[i])
-                                                   : tree_find_child(tree, node, labels[i]);
+        arena_ref child = fold_waits_have_room(tree) ? tree_child(tree, node, labels[i])
+                                                     : tree_find_child(tree, node, labels[i]);
         if (!child)
             break;
         node = child;

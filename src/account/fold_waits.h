@@ -1,7 +1,7 @@
 /*
  * What a thread waits for, as nodes below its stack.
  *
- * Called from: fold.c, in the sampler thread.
+ * Called from: fold.c, blames.c and account.c, in the sampler thread.
  */
 #ifndef WALLPROF_FOLD_WAITS_H
 #define WALLPROF_FOLD_WAITS_H
@@ -12,5 +12,8 @@
  * lock's.
  */
 arena_ref fold_node_of_wait(struct tree *tree, arena_ref node, const struct wait_locations *wait);
+
+/* Whether there is room for nodes of waits, beside stacks. */
+bool fold_waits_have_room(const struct tree *tree);
 
 #endif

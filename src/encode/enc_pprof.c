@@ -106,7 +106,7 @@ static bool has_samples(const struct profile *profile)
     return !profile->measure || strcmp(profile->measure->name, "samples") != 0;
 }
 
-static void add_values(struct pprof_writer *writer, const struct values *self)
+static void add_values(struct pprof_writer *writer, const struct values *self, uint64_t blame_ns)
 {
     const struct profile *profile = writer->profile;
     if (has_samples(profile))
@@ -117,6 +117,8 @@ static void add_values(struct pprof_writer *writer, const struct values *self)
     }
     if (profile->has_rundelay)
         protobuf_varint(&writer->part, self->rundelay_ns);
+    if (writer->has_blame)
+        protobuf_varint(&writer->part, blame_ns);
     protobuf_varint(&writer->part, tree_wall_ns(self));
 }
 
@@ -126,7 +128,8 @@ struct emitted_node {
     arena_ref node;
     const struct thread_record *thread;
     uint64_t end_utc_ns;           /* the time of the sample; 0 for none */
-    struct pprof_changes *changes; /* NULL without; they stand in one sample of the node */
+    struct pprof_changes *changes; /* NULL without; they stand in one sample of the node, as does: */
+    uint64_t blame_ns;
 };
 
 /* wait: the word for what was waited for; NULL for none. */
@@ -137,7 +140,8 @@ static void emit_sample(struct pprof_writer *writer, struct emitted_node *of, co
     add_stack(writer, of->tree, of->node);
     protobuf_message(&writer->message, SAMPLE_LOCATION_ID, &writer->part);
     protobuf_clear(&writer->part);
-    add_values(writer, self);
+    add_values(writer, self, of->blame_ns);
+    of->blame_ns = 0;
     protobuf_message(&writer->message, SAMPLE_VALUE, &writer->part);
     add_labels(writer, of->thread);
     if (wait)
@@ -173,8 +177,9 @@ static void emit_tree(struct pprof_writer *writer, const struct tree *tree, aren
     struct pprof_changes changes = {writer->profile->period_ns, UINT32_MAX};
     for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
         const struct values *self = &tree_node(tree, node)->self;
-        if (tree_has_weight(self))
-            emit_node(writer, (struct emitted_node){tree, node, thread, 0, &changes}, self);
+        const uint64_t blame_ns = writer->has_blame ? wait_label_blame(writer->profile->tree, tree, node) : 0;
+        if (tree_has_weight(self) || blame_ns)
+            emit_node(writer, (struct emitted_node){tree, node, thread, 0, &changes, blame_ns}, self);
         else
             pprof_changes_pass(&changes, tree, node);
     }
@@ -189,9 +194,10 @@ static void emit_timed(void *context, arena_ref node, const struct values *value
 {
     const struct timed_group *group = context;
     if (tree_has_weight(values))
-        emit_node(group->writer,
-                  (struct emitted_node){group->writer->profile->tree, node, group->thread, end_utc_ns, NULL},
-                  values);
+        emit_node(
+            group->writer,
+            (struct emitted_node){group->writer->profile->tree, node, group->thread, end_utc_ns, NULL, 0},
+            values);
 }
 
 static int emit_group(struct pprof_writer *writer, const struct thread_groups *groups, size_t first,
@@ -271,6 +277,8 @@ static void emit_header(struct pprof_writer *writer)
     }
     if (profile->has_rundelay)
         emit_value_type(writer, PROFILE_SAMPLE_TYPE, "rundelay", "nanoseconds");
+    if (writer->has_blame)
+        emit_value_type(writer, PROFILE_SAMPLE_TYPE, "blame", "nanoseconds");
     emit_value_type(writer, PROFILE_SAMPLE_TYPE, wall.name, wall.unit);
     emit_value_type(writer, PROFILE_PERIOD_TYPE, wall.name, wall.unit);
     protobuf_uint(&writer->output, PROFILE_PERIOD, profile->period_ns);
@@ -307,7 +315,8 @@ static int write_all(struct pprof_writer *writer)
 
 int enc_pprof_write(const struct profile *profile, struct sink *sink)
 {
-    struct pprof_writer writer = {.profile = profile, .sink = sink};
+    struct pprof_writer writer = {
+        .profile = profile, .sink = sink, .has_blame = wait_label_has_blame(profile->tree, profile->tree)};
     string_table_init(&writer.strings);
     int status = write_all(&writer);
     pprof_tables_deinit(&writer);

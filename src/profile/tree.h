@@ -134,7 +134,10 @@ struct tree_node {
     arena_ref next_sibling; /* for roots: the root made before this one */
     uint32_t depth;         /* 0 for a root */
     uint32_t thread;        /* for roots: the thread's number; else 0 */
-    uint64_t calls;         /* how many calls of this frame from its parent the samples imply */
+    union {
+        uint64_t calls;    /* how many calls of this frame from its parent the samples imply */
+        uint64_t blame_ns; /* of a wait label: how long others waited for that (wait_labels.h) */
+    };
     struct values self;
     struct changes changes;
 };

@@ -6,6 +6,11 @@
  *
  * A node of a wait label is no frame: its function is that of the node above, its leaf.
  *
+ * Blame. The time that a thread waits for a lock is also blamed on its holder: below the stack that the
+ * holder had meanwhile stand the same two labels, and the lowest node has the blame. Where the holder waited
+ * itself, for a lock with a holder, the blame is at the end of that chain: there {holder=} is another thread.
+ * Blame is no time of the holder's: it is in none of a node's values.
+ *
  * Called from: all that read trees. Plain functions of their arguments. Trees that were merged have the
  * locations of another one, so that one is an argument of its own.
  */
@@ -39,6 +44,26 @@ static inline arena_ref wait_label_leaf(const struct tree *locations, const stru
            wait_label_is(locations, tree_location_at(locations, tree_node(tree, node)->location)))
         node = tree_node(tree, node)->parent;
     return node;
+}
+
+/* How long others waited for what the stack above a node was doing. */
+static inline uint64_t wait_label_blame(const struct tree *locations, const struct tree *tree, arena_ref node)
+{
+    const struct tree_node *at = tree_node(tree, node);
+    const bool is_label = at->parent && wait_label_is(locations, tree_location_at(locations, at->location));
+    return is_label ? at->blame_ns : 0;
+}
+
+/* Whether there is blame anywhere. */
+static inline bool wait_label_has_blame(const struct tree *locations, const struct tree *tree)
+{
+    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
+        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
+            if (wait_label_blame(locations, tree, node))
+                return true;
+        }
+    }
+    return false;
 }
 
 /* Locations of the two labels, the second one to stand below the first; 0: not known. */

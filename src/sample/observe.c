@@ -11,9 +11,6 @@
 
 #include <errno.h>
 
-/* A thread that let this much time pass between signal and reply without using CPU was waiting for a CPU. */
-static const uint64_t preempted_ns = 100 * NS_PER_US;
-
 /* One of so many walks in handlers learns what walks from outside need, even if none has lacked it. So what
  * was learned before is checked. */
 enum { LEARN_EVERY = 16 };
@@ -110,13 +107,16 @@ static bool cancel_request(struct observer *observer, uint32_t slot)
 
 /* cpu_ns: the thread's CPU clock when the kernel last updated it, 0 if that was not read. For a thread on a
  * CPU it is some milliseconds old, but such a thread is running anyhow. */
-static void send_signal(struct observer *observer, struct thread *thread, uint64_t now_ns, uint64_t cpu_ns)
+static void send_signal(struct observer *observer, struct thread *thread, uint64_t now_ns, uint64_t cpu_ns,
+                        bool is_look)
 {
     uint64_t generation;
+    bool is_cached = thread->stack_cache && !is_look;
     int slot = sig_slots_arm(&observer->slots, thread->stack_low, thread->stack_high,
-                             thread->stack_cache ? thread->stack_cache->walk : NULL, &generation);
+                             is_cached ? thread->stack_cache->walk : NULL, &generation);
     if (slot < 0)
         return; /* every slot is outstanding */
+    thread->observe.is_look = is_look;
     observer->owner[slot] = thread;
     if ((uint32_t)slot >= observer->used_high)
         observer->used_high = (uint32_t)slot + 1;
@@ -165,6 +165,7 @@ static bool check_overdue(struct observer *observer, uint32_t slot, uint64_t now
     if (overdue == OVERDUE_COMES || !cancel_request(observer, slot) || overdue == OVERDUE_LOST)
         return false;
     observe_report_silent(observer, thread, now_ns, ret);
+    ret->is_look = thread->observe.is_look;
     return true;
 }
 
@@ -193,22 +194,28 @@ static bool read_remote_sample(struct thread *thread, uint64_t now_ns, const str
     return true;
 }
 
+static enum remote_result sample_outside(struct observer *observer, struct thread *thread,
+                                         struct remote_memory *memory, struct remote_sample *ret)
+{
+    const struct remote_thread subject = {.tid = thread->tid,
+                                          .stack_low = thread->stack_low,
+                                          .stack_high = thread->stack_high,
+                                          .stat = &thread->stat,
+                                          .memory = memory,
+                                          .interp = &thread->interp,
+                                          .labels_at = &thread->annotations.labels,
+                                          .is_silent = thread->observe.is_silent || observer->target,
+                                          .may_run = thread->fold.was_running || !thread->fold.first};
+    return remote_sample(&observer->remote, &subject, ret);
+}
+
 /* False when the thread must get a request, with *ret_cpu_ns for send_signal. Else *ret_seen tells whether
  * there is an observation. */
 static bool sample_remotely(struct observer *observer, struct thread *thread, uint64_t now_ns,
                             struct observation *ret, bool *ret_seen, uint64_t *ret_cpu_ns)
 {
-    struct remote_thread subject = {.tid = thread->tid,
-                                    .stack_low = thread->stack_low,
-                                    .stack_high = thread->stack_high,
-                                    .stat = &thread->stat,
-                                    .memory = &thread->remote,
-                                    .interp = &thread->interp,
-                                    .labels_at = &thread->annotations.labels,
-                                    .is_silent = thread->observe.is_silent || observer->target,
-                                    .may_run = thread->fold.was_running || !thread->fold.first};
     struct remote_sample sample;
-    enum remote_result result = remote_sample(&observer->remote, &subject, &sample);
+    enum remote_result result = sample_outside(observer, thread, &thread->remote, &sample);
     *ret_cpu_ns = sample.cpu_ns;
     thread->observe.delay_ns = sample.delay_ns;
     thread->observe.was_runnable = sample.is_runnable;
@@ -235,7 +242,7 @@ static bool sample_silent(struct observer *observer, struct thread *thread, uint
         return true;
     }
     thread->observe.is_silent = false;
-    send_signal(observer, thread, now_ns, cpu_ns);
+    send_signal(observer, thread, now_ns, cpu_ns, false);
     return false;
 }
 
@@ -245,6 +252,7 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     bool is_seen = false;
     uint64_t cpu_ns = 0;
     if (thread->observe.slot >= 0) {
+        thread->observe.is_look = false;
         thread->observe.chosen_ns = now_ns; /* it stands where its reply will say, as it has not run since */
         return false;
     }
@@ -263,7 +271,7 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     }
     if (thread->observe.is_silent)
         return sample_silent(observer, thread, now_ns, cpu_ns, ret);
-    send_signal(observer, thread, now_ns, cpu_ns);
+    send_signal(observer, thread, now_ns, cpu_ns, false);
     return false;
 }
 
@@ -279,6 +287,35 @@ bool observe_thread_outside(struct observer *observer, struct thread *thread, ui
            is_seen;
 }
 
+/* ---- looks ---- */
+
+enum look observe_look(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                       struct observation *ret)
+{
+    struct remote_sample sample;
+    if (thread->observe.slot >= 0)
+        return LOOK_COMES;
+    thread->observe.snapshot = observer->snapshot;
+    enum remote_result result = sample_outside(observer, thread, &thread->look.memory, &sample);
+    thread->observe.delay_ns = sample.delay_ns;
+    thread->observe.was_runnable = sample.is_runnable;
+    if (result == REMOTE_SIGNAL)
+        return LOOK_RUNS;
+    if (result == REMOTE_GONE ||
+        !read_remote_sample(thread, now_ns, &sample, result == REMOTE_UNCHANGED, ret))
+        return LOOK_NONE;
+    return result == REMOTE_UNCHANGED ? LOOK_UNCHANGED : LOOK_WALKED;
+}
+
+bool observe_ask(struct observer *observer, struct thread *thread, uint64_t now_ns)
+{
+    if (thread->observe.is_silent || sig_load_relaxed(&thread->annotations.is_uninteresting) ||
+        observe_must_not_signal(observer, thread, now_ns) || observe_has_left(thread))
+        return false;
+    send_signal(observer, thread, now_ns, 0, true);
+    return thread->observe.slot >= 0;
+}
+
 /* ---- replies ---- */
 
 static void release_slot(struct observer *observer, uint32_t slot)
@@ -287,29 +324,6 @@ static void release_slot(struct observer *observer, uint32_t slot)
     observer->orphan[slot] = NULL;
     observer->owner[slot] = NULL;
     sig_slots_release(&observer->slots, slot);
-}
-
-static bool had_no_cpu(const struct thread *thread, const struct sig_slot *slot)
-{
-    uint64_t elapsed = since(thread->observe.sent_ns, slot->time_ns);
-    uint64_t used = since(thread->observe.sent_cpu_ns, slot->cpu_ns);
-    return elapsed >= preempted_ns && used < elapsed / 2;
-}
-
-/* One that was woken is where it was blocked until it has a CPU. */
-static bool is_queued(const struct thread *thread, const struct sig_slot *slot)
-{
-    return had_no_cpu(thread, slot) && (!slot->was_blocked || thread->observe.was_runnable);
-}
-
-/*
- * The moment of an observation. The result is unbiased only if these moments do not depend on what the
- * program does. The moment at which a thread that waits for a CPU replies does. The moment at which it was
- * chosen does not, and the thread was at the same place then.
- */
-static uint64_t moment_of(const struct thread *thread, const struct sig_slot *slot)
-{
-    return slot->time_ns < thread->observe.chosen_ns ? slot->time_ns : thread->observe.chosen_ns;
 }
 
 /* Remote samples learn only from a whole stack of a blocked thread. */
@@ -340,11 +354,11 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
         return false;
     *ret = (struct observation){
         .thread = thread,
-        .sample = {.time_ns = moment_of(thread, slot),
+        .sample = {.time_ns = observe_moment_of(thread, slot),
                    .cpu_clock_ns = slot->cpu_ns,
                    .delay_clock_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat),
-                   .is_running = !slot->was_blocked && !had_no_cpu(thread, slot),
-                   .is_queued = is_queued(thread, slot)},
+                   .is_running = !slot->was_blocked && !observe_had_no_cpu(thread, slot),
+                   .is_queued = observe_was_queued(thread, slot)},
         .stack = {.addresses = slot->addresses,
                   .depth = slot->depth,
                   .is_truncated = slot->end != SIG_UNWIND_ROOT,
@@ -352,9 +366,10 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
                   .labels = slot->labels,
                   .interp = interp_replies_take(slot, &thread->interp),
                   .moment = {.snapshot = thread->observe.snapshot, .unloads = slot->unloads}},
-        .by_full_walk = slot->by_full_walk};
+        .by_full_walk = slot->by_full_walk,
+        .is_look = thread->observe.is_look};
     learn_reply(thread, slot);
-    observer->made.replied++;
+    observer->made.replied += !ret->is_look;
     return true;
 }
 

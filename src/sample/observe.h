@@ -37,6 +37,7 @@ struct observation {
                                      * stretches, and the path, is not filled in */
     struct account_stack stack;     /* if fold_has_stack(); valid until the next call of observe_next */
     bool by_full_walk;              /* it took the walk with every register to get so far */
+    bool is_look; /* it is no sample, as nobody has chosen the thread: only its stack is of use */
 };
 
 struct observer {
@@ -103,6 +104,18 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
 /* The same, but sends no signal: false also when the thread cannot be seen from outside now. */
 bool observe_thread_outside(struct observer *observer, struct thread *thread, uint64_t now_ns,
                             struct observation *ret);
+
+/*
+ * What the holder of a lock is doing, which is no sample of it: its own samples are as they would be without.
+ * LOOK_RUNS: it is running, or cannot be seen from outside. LOOK_COMES: it has been asked, and observe_next
+ * will tell: it has not run since, or will reply at once.
+ */
+enum look { LOOK_NONE, LOOK_UNCHANGED, LOOK_WALKED, LOOK_RUNS, LOOK_COMES };
+enum look observe_look(struct observer *observer, struct thread *thread, uint64_t now_ns,
+                       struct observation *ret);
+
+/* After LOOK_RUNS: asks it. Whether its reply will come. */
+bool observe_ask(struct observer *observer, struct thread *thread, uint64_t now_ns);
 
 /* The signal of the next requests. Outstanding requests with another signal are cancelled. */
 void observe_use_signal(struct observer *observer, int signal);

@@ -8,6 +8,9 @@
 
 #include <sys/auxv.h>
 
+/* A thread that let this much time pass between signal and reply without using CPU was waiting for a CPU. */
+static const uint64_t preempted_ns = 100 * NS_PER_US;
+
 /* A handler whose stack is too small for ours delays a reply for so long at most. */
 static const uint64_t handler_patience_ns = 200 * NS_PER_MS;
 
@@ -122,6 +125,23 @@ void observe_report_silent(struct observer *observer, struct thread *thread, uin
     thread->observe.check_ns = now_ns + thread->observe.backoff_ns;
     thread->observe.is_silent = true;
     observer->made.unreplied++;
+}
+
+bool observe_had_no_cpu(const struct thread *thread, const struct sig_slot *slot)
+{
+    uint64_t elapsed = since(thread->observe.sent_ns, slot->time_ns);
+    uint64_t used = since(thread->observe.sent_cpu_ns, slot->cpu_ns);
+    return elapsed >= preempted_ns && used < elapsed / 2;
+}
+
+bool observe_was_queued(const struct thread *thread, const struct sig_slot *slot)
+{
+    return observe_had_no_cpu(thread, slot) && (!slot->was_blocked || thread->observe.was_runnable);
+}
+
+uint64_t observe_moment_of(const struct thread *thread, const struct sig_slot *slot)
+{
+    return slot->time_ns < thread->observe.chosen_ns ? slot->time_ns : thread->observe.chosen_ns;
 }
 
 bool observe_is_overdue(const struct thread *thread, uint64_t now_ns)

@@ -47,4 +47,17 @@ static inline bool observe_has_left(const struct thread *thread)
 bool observe_leave_out(struct observer *observer, struct thread *thread, uint64_t now_ns,
                        struct observation *ret);
 
+/* Of a reply: whether the thread had no CPU since it was asked, for longer than a signal takes. */
+bool observe_had_no_cpu(const struct thread *thread, const struct sig_slot *slot);
+
+/* One that was woken is where it was blocked until it has a CPU. */
+bool observe_was_queued(const struct thread *thread, const struct sig_slot *slot);
+
+/*
+ * The moment of an observation. The result is unbiased only if these moments do not depend on what the
+ * program does. The moment at which a thread that waits for a CPU replies does. The moment at which it was
+ * chosen does not, and the thread was at the same place then.
+ */
+uint64_t observe_moment_of(const struct thread *thread, const struct sig_slot *slot);
+
 #endif

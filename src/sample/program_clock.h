@@ -25,12 +25,29 @@ struct program_clock {
     double rate;              /* CPU time in a ns */
 };
 
-bool program_clock_is_due(const struct program_clock *clock, uint64_t now_ns);
+static inline bool program_clock_is_due(const struct program_clock *clock, uint64_t now_ns)
+{
+    return now_ns >= clock->due_ns;
+}
 
 /* A reading, and the CPU time that it took. */
-void program_clock_note(struct program_clock *clock, uint64_t now_ns, uint64_t cpu_ns, uint64_t took_ns);
+static inline void program_clock_note(struct program_clock *clock, uint64_t now_ns, uint64_t cpu_ns,
+                                      uint64_t took_ns)
+{
+    if (clock->read_ns && now_ns > clock->read_ns && cpu_ns >= clock->cpu_ns)
+        clock->rate = (double)(cpu_ns - clock->cpu_ns) / (double)(now_ns - clock->read_ns);
+    clock->read_ns = now_ns;
+    clock->cpu_ns = cpu_ns;
+    clock->due_ns = now_ns + took_ns * PROGRAM_CLOCK_PARTS;
+}
 
 /* The CPU time now. Where less was used than was said before, it stands still until that is true. */
-uint64_t program_clock_at(struct program_clock *clock, uint64_t now_ns);
+static inline uint64_t program_clock_at(struct program_clock *clock, uint64_t now_ns)
+{
+    uint64_t cpu_ns = clock->cpu_ns + (uint64_t)(clock->rate * (double)(now_ns - clock->read_ns));
+    if (cpu_ns > clock->said_ns)
+        clock->said_ns = cpu_ns;
+    return clock->said_ns;
+}
 
 #endif

@@ -13,6 +13,7 @@
 #include "thread_scan.h"
 #include "overhead_group.h"
 #include "account/account.h"
+#include "account/blames.h"
 #include "account/mapped_store.h"
 #include "account/merge_ended.h"
 #include "account/thread_records.h"
@@ -47,6 +48,9 @@ struct sampler {
     struct interp interp;
     struct lock_waits waits;
     struct account account;
+    struct blames blames;
+    bool may_ask;              /* a tick is under way, whose replies will be taken */
+    struct thread *holder;     /* that sampler_find_holder has found last; NULL: it has found none */
     struct timeline *timeline; /* NULL without */
     struct observer observer;
     uint64_t signals_taken; /* a set: signals of ours that the program took; the session reports each once */

@@ -4,6 +4,7 @@
  *     sampler.c           its life, and modules
  *     sampler_tick.c      a tick
  *     sampler_threads.c   threads that come and go
+ *     sampler_holders.c   holders of locks
  *     sampler_spans.c     the recording is settled, stopped, goes on, begins anew and ends
  *     sampler_store.c     the mapped store
  */
@@ -20,6 +21,20 @@ uint64_t sampler_delay_of(struct sampler *sampler, struct thread *thread);
 
 /* Who holds a lock: waits_holder_fn, with the sampler as its context. */
 arena_ref sampler_find_holder(void *context, pid_t tid, uint64_t other_ns);
+
+/*
+ * After a sample of a thread was accounted for. What it waits for is blamed on what the lock's holder does:
+ * sampler->holder, if the wait has one. And those who wait for the thread blame what it does.
+ */
+void sampler_blame(struct sampler *sampler, struct thread *waiter, const struct wait_locations *wait);
+void sampler_take_blame(struct sampler *sampler, struct thread *holder, const struct observation *seen);
+
+/* At the end of a tick: holders that were not seen in it, and were not asked either, will not be. */
+void sampler_end_looks(struct sampler *sampler);
+
+/* A thread has ended; and before trees of threads that have ended are merged. */
+void sampler_end_blame(struct sampler *sampler, struct thread *thread);
+void sampler_void_blame(struct sampler *sampler);
 
 /* Only the part of it for the schedule and the timeline. */
 void sampler_schedule(struct sampler *sampler, struct thread *thread, uint64_t start_ns);

@@ -68,6 +68,7 @@ static void settle_lives(struct sampler *sampler, uint64_t now_ns)
 {
     const struct merge_ended_recording recording = {&sampler->tree, &sampler->records, sampler->timeline};
     sampler_show(sampler, now_ns);
+    sampler_void_blame(sampler);
     if (merge_ended_for_lives(&sampler->merge_ended, &recording))
         sampler->account.fold.pool = (struct claims_pool){0};
     short_lives_settle(&sampler->tree, sampler->records.newest, sampler_knows_delay(sampler));
@@ -102,6 +103,7 @@ void sampler_stop(struct sampler *sampler, uint64_t now_ns)
     }
     schedule_begin_anew(&sampler->schedule);
     observe_cancel(&sampler->observer);
+    sampler_end_looks(sampler);
     sampler->skipped = 0;
     sampler->is_stopped = true;
     sampler->stop_ns = now_ns;
@@ -191,6 +193,9 @@ static void forget_thread(struct thread *thread)
     thread->holder.label = 0;
     thread->fold.root = thread->fold.node = thread->fold.credited = thread->fold.waiting = 0;
     thread->fold.changes = (struct changes_thread){.last = {.node = 0}};
+    thread->fold.blame = (struct fold_blame){.node = 0};
+    thread->look.memory.is_reference = false;
+    thread->look.node = 0;
     if (thread->stack_cache)
         thread->stack_cache->walks = 0;
 }
@@ -225,6 +230,7 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
     locate_forget(&sampler->account.locate);
     interp_forget(&sampler->interp);
     waits_forget(&sampler->waits);
+    sampler->blames.count = 0;
     arena_clear(&sampler->arena);
     tree_clear(&sampler->tree);
     modules_restore_records(&sampler->modules, &kept);

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-static const uint64_t holder_name_min_ns = 50 * NS_PER_MS;
-
 static void add_record(struct sampler *sampler, const struct thread *thread, arena_ref root,
                        uint64_t start_ns)
 {
@@ -63,6 +61,7 @@ static void end_life(struct sampler *sampler, struct thread *thread, const struc
 
 void sampler_end_settled(struct sampler *sampler, struct thread *thread, uint64_t end_ns)
 {
+    sampler_end_blame(sampler, thread);
     thread_scan_forget(&sampler->thread_scan, thread, end_ns);
     observe_forget(&sampler->observer, thread);
     if (!sampler->is_stopped) {
@@ -123,43 +122,6 @@ uint64_t sampler_delay_of(struct sampler *sampler, struct thread *thread)
     return remote_sample_delay(&sampler->observer.remote, thread->tid, &thread->stat);
 }
 
-/* ---- holders of locks ---- */
-
-/* A tid that has another one's lowest bits only counts as shared too. */
-static bool take_tid(struct sampler *sampler, pid_t tid)
-{
-    const uint32_t bit = (uint32_t)tid % SAMPLER_TIDS_KEPT;
-    uint8_t *byte = &sampler->tids_used[bit / 8], mask = (uint8_t)(1 << bit % 8);
-    const bool was_used = *byte & mask;
-    *byte |= mask;
-    return was_used;
-}
-
-/* As for a mapped store, a name is read again whenever its thread's age has doubled. */
-static void label_holder(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
-{
-    char name[THREAD_NAME_BYTES + 1] = "";
-    const uint64_t age_ns = since(thread->start_ns, now_ns);
-    thread->holder.due_ns = now_ns + (age_ns > holder_name_min_ns ? age_ns : holder_name_min_ns);
-    if (!thread_annotations_name(&thread->annotations, name))
-        proc_tasks_name(sampler->thread_scan.task_directory, thread->tid, name, THREAD_NAME_BYTES);
-    if (!*name && thread->holder.label)
-        return;
-    thread->holder.label = *name ? waits_holder_label(&sampler->waits, name) : 0;
-}
-
-arena_ref sampler_find_holder(void *context, pid_t tid, uint64_t other_ns)
-{
-    struct sampler *sampler = context;
-    struct thread *thread = threads_find(sampler->threads, tid);
-    if (!thread || (thread->holder.shares_tid && thread->start_ns >= other_ns))
-        return 0;
-    const uint64_t now_ns = sampler->waits.tick_ns;
-    if (!thread->holder.label || now_ns >= thread->holder.due_ns)
-        label_holder(sampler, thread, now_ns);
-    return thread->holder.label;
-}
-
 /* ---- threads that begin ---- */
 
 /* When the first stretch of a thread begins that has begun since the last tick (schedule.h). */
@@ -169,6 +131,16 @@ static uint64_t first_stretch_ns(const struct sampler *sampler, uint64_t start_n
     for (uint32_t i = sampler->skipped; i-- > 0 && sampler->skipped_ns[i] > start_ns;)
         seen_ns = sampler->skipped_ns[i];
     return sampler->admitted_ns + since(seen_ns, sampler->next_tick_ns);
+}
+
+/* A tid that has another one's lowest bits only counts as shared too. */
+static bool take_tid(struct sampler *sampler, pid_t tid)
+{
+    const uint32_t bit = (uint32_t)tid % SAMPLER_TIDS_KEPT;
+    uint8_t *byte = &sampler->tids_used[bit / 8], mask = (uint8_t)(1 << bit % 8);
+    const bool was_used = *byte & mask;
+    *byte |= mask;
+    return was_used;
 }
 
 static void begin_thread(struct sampler *sampler, struct thread *thread)

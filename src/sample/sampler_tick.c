@@ -62,6 +62,8 @@ static void account_one(struct sampler *sampler, struct observation *seen)
 {
     struct thread *thread = seen->thread;
     struct fold_observation *sample = &seen->sample;
+    if (seen->is_look)
+        return sampler_take_blame(sampler, thread, seen);
     if (sampler->is_stopped || sample->time_ns < sampler->start_ns)
         return; /* requested before the recording was stopped, or began anew */
     sample->until_ns = schedule_stretch(&thread->schedule, &sample->time_ns);
@@ -73,6 +75,8 @@ static void account_one(struct sampler *sampler, struct observation *seen)
     sampler->counters.truncated += seen->stack.is_truncated;
     sampler->counters.full_walks += seen->by_full_walk;
     sampler_show_thread(sampler, thread, sample->time_ns);
+    sampler_take_blame(sampler, thread, seen);
+    sampler_blame(sampler, thread, &sample->wait);
 }
 
 bool sampler_awaits_replies(const struct sampler *sampler, uint64_t now_ns)
@@ -263,10 +267,13 @@ static void sample_threads(struct sampler *sampler, uint64_t now_ns)
                              .end_ns = now_ns + sampler->tick.period_ns / 2};
     begin_tick(sampler, now_ns);
     waits_begin_tick(&sampler->waits, now_ns, sampler->thread_scan.task_directory >= 0);
+    sampler->may_ask = true;
     sample_turn(sampler, &work, SCHEDULE_TURN_KNOWN);
     sample_newcomers(sampler, &work);
     sample_turn(sampler, &work, SCHEDULE_TURN_QUIET);
     charge(sampler, work.kind, &work.since_ns);
+    sampler->may_ask = false;
+    sampler_end_looks(sampler);
     sampler->charged_ns = work.since_ns - sampler->upkeep_cpu_ns;
 }
 
@@ -306,6 +313,7 @@ static void make_room(struct sampler *sampler)
         return;
     uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     sampler->account.fold.pool = (struct claims_pool){0}; /* their trees are about to move */
+    sampler_void_blame(sampler);
     merge_ended_slice(&sampler->merge_ended, &recording);
     sampler->upkeep_cpu_ns += clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }

@@ -57,6 +57,11 @@ struct thread {
         uint64_t due_ns; /* when to read its name again for that */
         bool shares_tid; /* another thread may have had its tid before */
     } holder;
+    struct {
+        struct remote_memory memory; /* of the last look at it as the holder of a lock, which is no sample */
+        arena_ref node;              /* its stack then */
+        bool was_blamed;             /* others may have nodes of its tree in their records */
+    } look;
     bool is_foreign; /* found by the scan: no hook will tell when it ends */
     uint32_t foreign_index;
     struct {
@@ -69,6 +74,7 @@ struct thread {
         uint64_t backoff_ns; /* doubles with every silent try; 0 for a thread that replies */
         bool was_runnable;   /* when the signal was sent: woken, if its reply seems to come from a wait */
         bool is_silent;      /* did not reply the last time: its mask is read before another signal */
+        bool is_look;        /* the outstanding signal was sent for blame only: the reply is no sample */
         bool is_traced;      /* by another process; known until then: */
         uint64_t tracer_due_ns;
     } observe;

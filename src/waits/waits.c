@@ -218,6 +218,15 @@ bool waits_find_object(struct lock_waits *waits, const struct object_wait *wait,
     return true;
 }
 
+bool waits_is_held(struct lock_waits *waits, const struct waits_memory *memory, pid_t holder)
+{
+    uint32_t word = memory->holder_word;
+    if (!memory->is_waiting || !memory->holder_at) /* an interpreter's lock */
+        return true;
+    return read_again(lock_of(waits, memory), memory->holder_at, &word) &&
+           lock_words_holder(word, memory->is_futex) == holder;
+}
+
 void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct wait_locations *ret)
 {
     ret->on = tree_label(waits->tree, WAIT_LABEL_ON, name);

@@ -113,6 +113,9 @@ bool waits_find_object(struct lock_waits *waits, const struct object_wait *wait,
 void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,
                       struct wait_locations *ret);
 
+/* Whether what a thread waits for has the holder that it had when that was found. */
+bool waits_is_held(struct lock_waits *waits, const struct waits_memory *memory, pid_t holder);
+
 /* Of a thread that waits for a lock of another kind, such as an interpreter's: its name, and the tid of its
  * holder, or 0. */
 void waits_find_named(struct lock_waits *waits, const char *name, pid_t holder, struct wait_locations *ret);

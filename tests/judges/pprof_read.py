@@ -29,6 +29,8 @@ TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("offcpu", "nanoseconds")
 SAMPLES, CPU, OFFCPU, WALL = range(4)
 # Between off-CPU and wall, where the kernel told it. It is read into sample.rundelay, so that the others keep their places.
 RUNDELAY, RUNDELAY_AT = ("rundelay", "nanoseconds"), 3
+# After that, before wall, where anybody was blamed. It is read into sample.blame.
+BLAME = ("blame", "nanoseconds")
 PSEUDO = {"[unsampled]", "[not responding]", "[truncated]", "[overflow]", "[stopped]", "[not observed]"}
 NAMELESS = re.compile(r"^\[(.+\+0x[0-9a-f]+|anonymous code)\]$")
 # What a thread's stack ends in, or one that makecontext made.
@@ -223,8 +225,9 @@ class Profile:
         self.has_rundelay = types[RUNDELAY_AT : RUNDELAY_AT + 1] == [RUNDELAY]
         for sample in self.message.sample:
             sample.rundelay = 0
-            if self.has_rundelay and len(sample.value) == len(TYPES) + 1:
+            if self.has_rundelay and len(sample.value) == len(types):
                 sample.rundelay = sample.value.pop(RUNDELAY_AT)
+            sample.blame = sample.value.pop(-2) if BLAME in types and len(sample.value) > len(TYPES) else 0
 
     def text(self, index):
         require(0 <= index < len(self.strings), f"string index {index} is outside the string table")
@@ -366,6 +369,8 @@ def check_types(profile):
     types = [(profile.text(type.type), profile.text(type.unit)) for type in message.sample_type]
     if profile.has_rundelay:
         del types[RUNDELAY_AT]
+    if types[-2] == BLAME:
+        del types[-2]
     require(types == TYPES, f"2: sample types are {types}, not {TYPES}")
     require(profile.text(message.default_sample_type) == "wall", "2: default_sample_type is not wall")
     require(message.period_type is not None, "2: there is no period_type")
@@ -388,7 +393,8 @@ def check_samples(profile):
         require(sample.value[WALL] == sample.value[CPU] + sample.value[OFFCPU], f"4: {where} does not add up: {sample.value}")
         require(0 <= sample.rundelay <= sample.value[OFFCPU], f"4: {where} waits for a CPU for longer than it waits")
         require(min(sample.value) >= 0, f"4: {where} has a negative value: {sample.value}")
-        require(any(sample.value), f"4: {where} has only zeros")
+        require(any(sample.value) or sample.blame, f"4: {where} has only zeros")
+        require(sample.blame >= 0, f"4: {where} has less than no blame: {sample.blame}")
         require(sample.location_id, f"8: {where} has no frame")
         for id in sample.location_id:
             require(id in profile.locations, f"1: {where} names location {id}, which does not exist")

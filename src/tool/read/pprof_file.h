@@ -18,7 +18,15 @@ enum { PPROF_TYPES_MAX = 16, PPROF_STACK_MAX = 1 << 20, PPROF_LABELS_MAX = 64 };
 
 /* What is read of a sample. Ours have them in this order; where the run delay is not known, it is left out.
  */
-enum pprof_value { PPROF_SAMPLES, PPROF_CPU, PPROF_OFFCPU, PPROF_RUNDELAY, PPROF_WALL, PPROF_VALUES };
+enum pprof_value {
+    PPROF_SAMPLES,
+    PPROF_CPU,
+    PPROF_OFFCPU,
+    PPROF_RUNDELAY,
+    PPROF_BLAME,
+    PPROF_WALL,
+    PPROF_VALUES
+};
 
 struct pprof_value_type {
     const char *type, *unit;

@@ -5,32 +5,37 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const our_types[PPROF_VALUES] = {[PPROF_SAMPLES] = "samples",
-                                                    [PPROF_CPU] = "cpu",
-                                                    [PPROF_OFFCPU] = "offcpu",
-                                                    [PPROF_RUNDELAY] = "rundelay",
-                                                    [PPROF_WALL] = "wall"};
+static const char *const our_types[PPROF_VALUES] = {
+    [PPROF_SAMPLES] = "samples",   [PPROF_CPU] = "cpu",     [PPROF_OFFCPU] = "offcpu",
+    [PPROF_RUNDELAY] = "rundelay", [PPROF_BLAME] = "blame", [PPROF_WALL] = "wall"};
 
 static bool is_type(const struct pprof_value_type *type, const char *name, const char *unit)
 {
     return strcmp(type->type, name) == 0 && strcmp(type->unit, unit) == 0;
 }
 
-/* Whether the types are ours, which their places are set for. */
+/* Whether the types are ours, which their places are set for. Some recordings do not have these two. */
 static bool are_ours(struct pprof_file *file)
 {
     uint32_t type = 0;
-    if (file->type_count != PPROF_VALUES && file->type_count != PPROF_VALUES - 1)
-        return false;
     for (int place = 0; place < PPROF_VALUES; place++) {
-        if (place == PPROF_RUNDELAY && file->type_count < PPROF_VALUES)
-            continue;
-        if (!is_type(&file->types[type], our_types[place], place == PPROF_SAMPLES ? "count" : "nanoseconds"))
+        const char *unit = place == PPROF_SAMPLES ? "count" : "nanoseconds";
+        if (type < file->type_count && is_type(&file->types[type], our_types[place], unit)) {
+            file->place_of[type] = place;
+            file->scale[type++] = 1;
+        } else if (place != PPROF_RUNDELAY && place != PPROF_BLAME)
             return false;
-        file->place_of[type] = place;
-        file->scale[type++] = 1;
     }
-    return true;
+    return type == file->type_count;
+}
+
+bool pprof_measures_have(const struct pprof_file *file, enum pprof_value value)
+{
+    for (uint32_t type = 0; type < file->type_count; type++) {
+        if (file->place_of[type] == (int)value)
+            return true;
+    }
+    return false;
 }
 
 /* 0 for a unit that is no time. */

@@ -17,4 +17,7 @@
  */
 int pprof_measures_choose(struct pprof_file *file, struct recording *recording, const char *name);
 
+/* After that: whether a value is among those that are read. */
+bool pprof_measures_have(const struct pprof_file *file, enum pprof_value value);
+
 #endif

@@ -121,7 +121,7 @@ static void take_comments(struct building *building)
     building->names->comments = building->file->comments;
     building->file->comments = NULL;
     profile->comments = building->names->comments;
-    profile->has_rundelay = !building->is_foreign && building->file->type_count == PPROF_VALUES;
+    profile->has_rundelay = !building->is_foreign && pprof_measures_have(building->file, PPROF_RUNDELAY);
     profile->comment_count = building->file->comment_count;
     profile->command = recording->command;
     profile->restraint = recording->restraint;

@@ -155,6 +155,15 @@ static int add_values(struct building *building, struct values *to, const uint64
     return 0;
 }
 
+/* Ours stands at a wait's label. */
+static void add_blame(struct building *building, arena_ref ref, uint64_t blame_ns)
+{
+    const struct tree *tree = &building->recording->tree;
+    struct tree_node *node = tree_node(tree, ref);
+    if (node->parent && wait_label_is(tree, tree_location_at(tree, node->location)))
+        node->blame_ns += blame_ns;
+}
+
 /* A number of a sample's changes; 0 after the last. */
 static float next_change(const struct building *building, struct pprof_sample *sample)
 {
@@ -193,8 +202,19 @@ static int add_sample(struct building *building, struct pprof_sample *sample)
         status = node_of(building, root, sample, &node);
     if (status == 0 && sample->has_changes && !building->is_foreign)
         add_changes(building, node, sample);
+    if (status == 0)
+        add_blame(building, node, sample->values[PPROF_BLAME]);
     return status ? status
                   : add_values(building, &tree_node(&building->recording->tree, node)->self, sample->values);
+}
+
+static bool has_value(const struct pprof_sample *sample)
+{
+    for (int i = 0; i < PPROF_VALUES; i++) {
+        if (i != PPROF_WALL && sample->values[i])
+            return true;
+    }
+    return false;
 }
 
 /* ---- processes ---- */
@@ -239,7 +259,7 @@ int pprof_samples_add(struct building *building)
     string_table_init(&building->names->process_names);
     for (uint32_t i = file->sample_count; status == 0 && i-- > 0;) {
         status = pprof_file_sample(file, i, &sample, building->recording);
-        if (status == 0 && (sample.values[0] || sample.values[1] || sample.values[2] || sample.values[3]))
+        if (status == 0 && has_value(&sample))
             status = add_sample(building, &sample);
     }
     free(sample.stack);

@@ -1,0 +1,198 @@
+/* Holders of locks: what they are called, and what they do while others wait for them. */
+#include "sampler_internal.h"
+#include "base/clock.h"
+#include "base/smaller.h"
+#include "proc_tasks.h"
+
+#include <stddef.h>
+
+enum { LINKS_MAX = 16 };
+
+static const uint64_t holder_name_min_ns = 50 * NS_PER_MS;
+
+/* ---- names ---- */
+
+/* As for a mapped store, a name is read again whenever its thread's age has doubled. */
+static void label_holder(struct sampler *sampler, struct thread *thread, uint64_t now_ns)
+{
+    char name[THREAD_NAME_BYTES + 1] = "";
+    const uint64_t age_ns = since(thread->start_ns, now_ns);
+    thread->holder.due_ns = now_ns + (age_ns > holder_name_min_ns ? age_ns : holder_name_min_ns);
+    if (!thread_annotations_name(&thread->annotations, name))
+        proc_tasks_name(sampler->thread_scan.task_directory, thread->tid, name, THREAD_NAME_BYTES);
+    if (!*name && thread->holder.label)
+        return;
+    thread->holder.label = *name ? waits_holder_label(&sampler->waits, name) : 0;
+}
+
+arena_ref sampler_find_holder(void *context, pid_t tid, uint64_t other_ns)
+{
+    struct sampler *sampler = context;
+    struct thread *thread = threads_find(sampler->threads, tid);
+    sampler->holder = NULL;
+    if (!thread || (thread->holder.shares_tid && thread->start_ns >= other_ns))
+        return 0;
+    const uint64_t now_ns = sampler->waits.tick_ns;
+    if (!thread->holder.label || now_ns >= thread->holder.due_ns)
+        label_holder(sampler, thread, now_ns);
+    sampler->holder = thread;
+    return thread->holder.label;
+}
+
+/* ---- what holders do ---- */
+
+/* A sample that found it blocked says where it is as long as it has not run, and costs nothing more. */
+static void look_as_sampled(struct thread *thread)
+{
+    const struct remote_memory *sampled = &thread->remote;
+    struct remote_memory *looked = &thread->look.memory;
+    if (sampled->is_reference && !(looked->is_reference && looked->reference == sampled->reference)) {
+        *looked = *sampled;
+        thread->look.node = thread->fold.node;
+    }
+    looked->replied = sampled->replied;
+}
+
+/* It runs. If this tick has a sample of it yet to come, that will be seen; else it is asked. */
+static enum look ask(struct sampler *sampler, struct thread *thread)
+{
+    const bool is_due =
+        thread->schedule.due <= sampler->schedule.tick && thread->schedule.sample_ns < sampler->waits.tick_ns;
+    if (!sampler->may_ask)
+        return LOOK_NONE;
+    return is_due || observe_ask(&sampler->observer, thread, sampler->waits.tick_ns) ? LOOK_COMES : LOOK_NONE;
+}
+
+/* *wait: what the thread waits for. With a holder, sampler->holder is that. */
+static enum look look_at(struct sampler *sampler, struct thread *thread, struct wait_locations *wait)
+{
+    struct observation seen;
+    look_as_sampled(thread);
+    enum look look = observe_look(&sampler->observer, thread, sampler->waits.tick_ns, &seen);
+    if (look == LOOK_RUNS)
+        return ask(sampler, thread);
+    if (look == LOOK_WALKED) {
+        sampler_refresh_modules(sampler);
+        thread->look.node = account_find_node(&sampler->account, &thread->fold, &seen.stack);
+    }
+    if (look == LOOK_WALKED || look == LOOK_UNCHANGED)
+        *wait = seen.sample.wait;
+    return look;
+}
+
+/* Who waits for whom: the first waits for a lock that the second holds, and so on. */
+struct chain {
+    struct thread *threads[1 + LINKS_MAX];
+    uint32_t count;
+    enum look look;  /* what the last one does */
+    bool is_circle;  /* the last one waits for one of them: */
+    uint32_t closes; /* which */
+};
+
+static bool is_among(const struct chain *chain, const struct thread *thread, uint32_t *at)
+{
+    for (*at = 0; *at < chain->count; ++*at) {
+        if (chain->threads[*at] == thread)
+            return true;
+    }
+    return false;
+}
+
+/* A holder that waits for a lock with a holder leads on to that. */
+static void follow(struct sampler *sampler, struct thread *waiter, struct chain *chain)
+{
+    struct wait_locations next = {.holder = 1};
+    *chain = (struct chain){.threads = {waiter}, .count = 1};
+    while (chain->count <= LINKS_MAX && next.holder && sampler->holder) {
+        struct thread *holder = sampler->holder;
+        chain->is_circle = is_among(chain, holder, &chain->closes);
+        if (chain->is_circle)
+            return;
+        chain->threads[chain->count++] = holder;
+        next = (struct wait_locations){0};
+        chain->look = look_at(sampler, holder, &next);
+    }
+}
+
+/* Whether each of them holds the lock still, after the looks. A lock that was handed over meanwhile says
+ * nothing of its holder then. */
+static bool is_still(struct sampler *sampler, const struct chain *chain)
+{
+    for (uint32_t i = 0; i + 1 < chain->count; i++) {
+        const struct thread *thread = chain->threads[i];
+        const struct remote_memory *memory = i == 0 ? &thread->remote : &thread->look.memory;
+        if (!waits_is_held(&sampler->waits, &memory->wait, chain->threads[i + 1]->tid))
+            return false;
+    }
+    return true;
+}
+
+static void blame_last(struct sampler *sampler, const struct wait_locations *wait, const struct chain *chain)
+{
+    struct fold_thread *waiter = &chain->threads[0]->fold;
+    struct thread *last = chain->threads[chain->count - 1];
+    if (chain->look == LOOK_COMES)
+        blames_await(&sampler->blames, waiter, wait, &last->fold);
+    else
+        blames_give(&sampler->account.fold, waiter, wait,
+                    (struct blamed){last->look.node, last->fold.root});
+    last->look.was_blamed = true;
+}
+
+void sampler_blame(struct sampler *sampler, struct thread *waiter, const struct wait_locations *wait)
+{
+    struct chain chain;
+    if (waiter->fold.blame.node || waiter->fold.blame.is_awaited)
+        blames_end_stretch(&sampler->blames, &waiter->fold);
+    if (!wait->holder || !sampler->holder)
+        return;
+    follow(sampler, waiter, &chain);
+    if (!chain.is_circle && chain.look != LOOK_NONE && is_still(sampler, &chain))
+        blame_last(sampler, wait, &chain);
+}
+
+void sampler_take_blame(struct sampler *sampler, struct thread *holder, const struct observation *seen)
+{
+    arena_ref node = 0;
+    if (sampler->blames.count == 0)
+        return;
+    if (seen->is_look && fold_has_stack(&seen->sample) && !sampler->is_stopped) {
+        sampler_refresh_modules(sampler);
+        node = account_find_node(&sampler->account, &holder->fold, &seen->stack);
+    } else if (!seen->is_look && !seen->sample.is_unknown && !seen->sample.is_left_out)
+        node = holder->fold.node;
+    blames_reply(&sampler->blames, &sampler->account.fold, &holder->fold, node);
+}
+
+void sampler_end_blame(struct sampler *sampler, struct thread *thread)
+{
+    blames_forget(&sampler->blames, &thread->fold);
+    for (uint32_t i = 0; thread->look.was_blamed && i < sampler->threads->live_count; i++) {
+        struct fold_blame *blame = &sampler->threads->live[i]->fold.blame;
+        blame->is_orphan |= blame->node && blame->root == thread->fold.root;
+    }
+}
+
+void sampler_void_blame(struct sampler *sampler)
+{
+    for (uint32_t i = 0; i < sampler->threads->live_count; i++) {
+        struct fold_blame *blame = &sampler->threads->live[i]->fold.blame;
+        if (blame->is_orphan)
+            blame->node = 0;
+    }
+}
+
+static struct thread *thread_of_fold(const struct fold_thread *fold)
+{
+    return (struct thread *)((char *)(uintptr_t)fold - offsetof(struct thread, fold));
+}
+
+void sampler_end_looks(struct sampler *sampler)
+{
+    for (uint32_t i = sampler->blames.count; i-- > 0;) {
+        const struct fold_thread *holder =
+            i < sampler->blames.count ? sampler->blames.entries[i].holder : NULL;
+        if (holder && thread_of_fold(holder)->observe.slot < 0)
+            blames_reply(&sampler->blames, &sampler->account.fold, holder, 0);
+    }
+}
