@@ -67,9 +67,8 @@ void blames_reply(struct blames *blames, const struct fold *fold, const struct f
         if (entry.holder != holder)
             continue;
         take_entry(blames, i);
-        give(fold, entry.waiter ? &entry.waiter->blame : &ended,
-             node_of_blame(fold->tree, &entry.wait, node), holder->root,
-             entry.waiter ? entry.waiter->blame.awaiting_ns : entry.ns);
+        give(fold, entry.waiter ? &entry.waiter->blame : &ended, node_of_blame(fold->tree, &entry.wait, node),
+             holder->root, entry.waiter ? entry.waiter->blame.awaiting_ns : entry.ns);
     }
 }
 

@@ -5,8 +5,8 @@
  * comes later: until then its waiters are kept here. A waiter that is observed again meanwhile has another
  * entry, and the earlier one keeps what has passed. Where there are too many entries, nobody is blamed.
  *
- * Called from: the sampler thread. Holders and waiters are known by their struct fold_thread, which stay where
- * they are until blames_forget.
+ * Called from: the sampler thread. Holders and waiters are known by their struct fold_thread, which stay
+ * where they are until blames_forget.
  */
 #ifndef WALLPROF_BLAMES_H
 #define WALLPROF_BLAMES_H
@@ -35,7 +35,8 @@ struct blamed {
     arena_ref root; /* of its thread */
 };
 
-/* After another observation of a thread: what passed before it is settled, and nobody is blamed from now on. */
+/* After another observation of a thread: what passed before it is settled, and nobody is blamed from now on.
+ */
 void blames_end_stretch(struct blames *blames, struct fold_thread *waiter);
 
 /* After that: the waiter's last observation blames a stack, or the holder's, which its reply will tell.

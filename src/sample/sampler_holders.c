@@ -134,8 +134,7 @@ static void blame_last(struct sampler *sampler, const struct wait_locations *wai
     if (chain->look == LOOK_COMES)
         blames_await(&sampler->blames, waiter, wait, &last->fold);
     else
-        blames_give(&sampler->account.fold, waiter, wait,
-                    (struct blamed){last->look.node, last->fold.root});
+        blames_give(&sampler->account.fold, waiter, wait, (struct blamed){last->look.node, last->fold.root});
     last->look.was_blamed = true;
 }
 

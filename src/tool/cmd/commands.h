@@ -22,5 +22,6 @@ int command_run(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_view(int argc, char **argv);
 int command_waits(int argc, char **argv);
+int command_blame(int argc, char **argv);
 
 #endif

@@ -22,6 +22,7 @@ static const struct tool_command commands[] = {
     {"explain", "FILE", "say what takes the time, and why", command_explain},
     {"callers", "FUNCTION FILE", "say who calls a function, and what it calls", command_callers},
     {"waits", "FILE", "show who waits for whom, for what, and how long", command_waits},
+    {"blame", "FILE", "show who made others wait for locks, and by what", command_blame},
     {"diff", "BEFORE AFTER", "show what takes more or less time than before", command_diff},
     {"view", "FILE", "show the flame graph in a browser", command_view},
     {"export", "FILE -o OUT", "write a recording in other formats", command_export},

@@ -145,6 +145,13 @@ static const struct mcp_tool tools[] = {
      .command = {"waits", "--json"},
      .parameters = waits_parameters,
      .is_json = true},
+    {.name = "blame",
+     .title = "Who made others wait",
+     .description = "What the holders of locks did while others waited for them, weighted by how long these "
+                    "waited, the worst first: functions and stacks of holders, the locks, and who waited.",
+     .command = {"blame", "--json"},
+     .parameters = waits_parameters,
+     .is_json = true},
     {.name = "diff",
      .title = "Compare two recordings",
      .description = "Says what takes more time (+) or less (-) in the later recording than in the earlier "
