@@ -105,6 +105,7 @@ _wallprof_arguments() { # COMMAND
     diff,-*) _wallprof_report_value || _wallprof_words "$report --gate --on --per --normalize --markdown" ;;
     callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     waits,-*) _wallprof_words '--lines --group --dot --output --json --help' ;;
+    blame,-*) _wallprof_words '--lines --json --output --help' ;;
     explain,-*) _wallprof_words '--lines --json --output --help' ;;
     view,-*) _wallprof_words '--output --print --serve --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
@@ -115,7 +116,7 @@ _wallprof_arguments() { # COMMAND
     mcp,-*) _wallprof_words '--help' ;;
     ctl,-*) _wallprof_words '--output --timeout --help' ;;
     ctl,*) _wallprof_ctl ;;
-    top,* | explain,* | callers,* | waits,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
+    top,* | explain,* | callers,* | waits,* | blame,* | diff,*) _wallprof_report_value || _wallprof_files .store .pb.gz .pb ;;
     view,*)
         case $option in
         -o | --output) _wallprof_files .html ;;
@@ -135,7 +136,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'run record top explain callers waits diff view export merge push mcp recover gather ctl help --help --version'
+        _wallprof_words 'run record top explain callers waits blame diff view export merge push mcp recover gather ctl help --help --version'
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == record ]]; then
         _wallprof_run_from 2
     else

@@ -11,7 +11,7 @@ static arena_ref node_of_blame(struct tree *tree, const struct wait_locations *w
     return node != stack ? node : 0;
 }
 
-static void take_entry(struct blames *blames, uint32_t index)
+void blames_drop(struct blames *blames, uint32_t index)
 {
     struct blame *entry = &blames->entries[index];
     if (entry->waiter)
@@ -49,11 +49,12 @@ void blames_give(const struct fold *fold, struct fold_thread *waiter, const stru
 }
 
 void blames_await(struct blames *blames, struct fold_thread *waiter, const struct wait_locations *wait,
-                  const struct fold_thread *holder)
+                  const struct fold_thread *holder, const void *link)
 {
     if (blames->count == BLAMES_MAX)
         return;
-    blames->entries[blames->count++] = (struct blame){.holder = holder, .waiter = waiter, .wait = *wait};
+    blames->entries[blames->count++] =
+        (struct blame){.holder = holder, .waiter = waiter, .wait = *wait, .link = link};
     waiter->blame.is_awaited = true;
     waiter->blame.awaiting_ns = waiter->blame.before_ns;
 }
@@ -66,7 +67,7 @@ void blames_reply(struct blames *blames, const struct fold *fold, const struct f
         struct fold_blame ended = {0};
         if (entry.holder != holder)
             continue;
-        take_entry(blames, i);
+        blames_drop(blames, i);
         give(fold, entry.waiter ? &entry.waiter->blame : &ended, node_of_blame(fold->tree, &entry.wait, node),
              holder->root, entry.waiter ? entry.waiter->blame.awaiting_ns : entry.ns);
     }
@@ -77,6 +78,6 @@ void blames_forget(struct blames *blames, struct fold_thread *thread)
     blames_end_stretch(blames, thread);
     for (uint32_t i = blames->count; i-- > 0;) {
         if (blames->entries[i].holder == thread)
-            take_entry(blames, i);
+            blames_drop(blames, i);
     }
 }

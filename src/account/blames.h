@@ -24,7 +24,8 @@ struct blames {
         const struct fold_thread *holder;
         struct fold_thread *waiter; /* NULL: it was observed again, or has ended */
         struct wait_locations wait;
-        uint64_t ns; /* once there is no waiter */
+        const void *link; /* the caller's: what makes the holder one; NULL once it has been checked */
+        uint64_t ns;      /* once there is no waiter */
     } entries[BLAMES_MAX];
     uint32_t count;
 };
@@ -44,7 +45,10 @@ void blames_end_stretch(struct blames *blames, struct fold_thread *waiter);
 void blames_give(const struct fold *fold, struct fold_thread *waiter, const struct wait_locations *wait,
                  struct blamed blamed);
 void blames_await(struct blames *blames, struct fold_thread *waiter, const struct wait_locations *wait,
-                  const struct fold_thread *holder);
+                  const struct fold_thread *holder, const void *link);
+
+/* An entry is given up. */
+void blames_drop(struct blames *blames, uint32_t index);
 
 /* The holder was seen at last; or, with a node of 0, it will not be. */
 void blames_reply(struct blames *blames, const struct fold *fold, const struct fold_thread *holder,

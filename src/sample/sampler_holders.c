@@ -114,14 +114,19 @@ static void follow(struct sampler *sampler, struct thread *waiter, struct chain 
     }
 }
 
+/* What one of a chain waits for. */
+static const struct waits_memory *wait_of(const struct chain *chain, uint32_t index)
+{
+    const struct thread *thread = chain->threads[index];
+    return index == 0 ? &thread->remote.wait : &thread->look.memory.wait;
+}
+
 /* Whether each of them holds the lock still, after the looks. A lock that was handed over meanwhile says
  * nothing of its holder then. */
 static bool is_still(struct sampler *sampler, const struct chain *chain)
 {
     for (uint32_t i = 0; i + 1 < chain->count; i++) {
-        const struct thread *thread = chain->threads[i];
-        const struct remote_memory *memory = i == 0 ? &thread->remote : &thread->look.memory;
-        if (!waits_is_held(&sampler->waits, &memory->wait, chain->threads[i + 1]->tid))
+        if (!waits_is_held(&sampler->waits, wait_of(chain, i), chain->threads[i + 1]->tid))
             return false;
     }
     return true;
@@ -132,7 +137,7 @@ static void blame_last(struct sampler *sampler, const struct wait_locations *wai
     struct fold_thread *waiter = &chain->threads[0]->fold;
     struct thread *last = chain->threads[chain->count - 1];
     if (chain->look == LOOK_COMES)
-        blames_await(&sampler->blames, waiter, wait, &last->fold);
+        blames_await(&sampler->blames, waiter, wait, &last->fold, wait_of(chain, chain->count - 2));
     else
         blames_give(&sampler->account.fold, waiter, wait, (struct blamed){last->look.node, last->fold.root});
     last->look.was_blamed = true;
@@ -186,12 +191,16 @@ static struct thread *thread_of_fold(const struct fold_thread *fold)
     return (struct thread *)((char *)(uintptr_t)fold - offsetof(struct thread, fold));
 }
 
+/* Most replies have come by now, and are taken before the next tick. A holder that holds the lock still has
+ * held it when it replied. */
 void sampler_end_looks(struct sampler *sampler)
 {
     for (uint32_t i = sampler->blames.count; i-- > 0;) {
-        const struct fold_thread *holder =
-            i < sampler->blames.count ? sampler->blames.entries[i].holder : NULL;
-        if (holder && thread_of_fold(holder)->observe.slot < 0)
-            blames_reply(&sampler->blames, &sampler->account.fold, holder, 0);
+        struct blame *entry = &sampler->blames.entries[i];
+        const struct thread *holder = thread_of_fold(entry->holder);
+        const struct waits_memory *link = entry->link;
+        entry->link = NULL;
+        if (holder->observe.slot < 0 || (link && !waits_is_held(&sampler->waits, link, holder->tid)))
+            blames_drop(&sampler->blames, i);
     }
 }

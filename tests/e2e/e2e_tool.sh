@@ -210,7 +210,7 @@ done
 
 # ---- help ----
 
-for command in '' top explain callers waits diff view export merge push mcp ctl recover gather; do
+for command in '' top explain callers waits blame diff view export merge push mcp ctl recover gather; do
     # shellcheck disable=SC2086 # one command or none
     expect 0 $command --help
     [ "$(wc -l <"$TMP/stdout")" -le 24 ] || complain "wallprof $command --help does not fit a screen"

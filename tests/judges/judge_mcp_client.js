@@ -57,7 +57,7 @@ async function main() {
     await client.ping();
 
     const { tools } = await client.listTools();
-    assert.deepStrictEqual(tools.map((one) => one.name).sort(), ['callers', 'diff', 'explain', 'record', 'summary', 'waits']);
+    assert.deepStrictEqual(tools.map((one) => one.name).sort(), ['blame', 'callers', 'diff', 'explain', 'record', 'summary', 'waits']);
     for (const one of tools)
         new Ajv({ strict: false }).compile(one.inputSchema);
 

@@ -223,11 +223,12 @@ class Profile:
     def take_rundelay(self):
         types = [(self.text(type.type), self.text(type.unit)) for type in self.message.sample_type]
         self.has_rundelay = types[RUNDELAY_AT : RUNDELAY_AT + 1] == [RUNDELAY]
+        self.has_blame = BLAME in types
         for sample in self.message.sample:
             sample.rundelay = 0
             if self.has_rundelay and len(sample.value) == len(types):
                 sample.rundelay = sample.value.pop(RUNDELAY_AT)
-            sample.blame = sample.value.pop(-2) if BLAME in types and len(sample.value) > len(TYPES) else 0
+            sample.blame = sample.value.pop(-2) if self.has_blame and len(sample.value) > len(TYPES) else 0
 
     def text(self, index):
         require(0 <= index < len(self.strings), f"string index {index} is outside the string table")
@@ -531,6 +532,8 @@ def print_totals(profile):
     totals = [(name, total) for (name, _), total in zip(TYPES, profile.totals())]
     if profile.has_rundelay:
         totals.insert(RUNDELAY_AT, ("rundelay", profile.rundelay()))
+    if profile.has_blame:
+        totals.insert(-1, ("blame", sum(sample.blame for sample in profile.message.sample)))
     for name, total in totals:
         print(name, total)
 

@@ -40,13 +40,19 @@ static void pause_ns(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* CPU time, so that it is as much under load. */
-static void work(uint64_t ns)
+static uint64_t turns_a_ms;
+
+/* So much work that it takes a known CPU time, without a call. */
+#define WORK(ns)                                                                                             \
+    for (uint64_t turn = turns_a_ms * (ns) / NS_PER_MS; turn-- > 0;)                                         \
+    sink += turn
+
+static void measure_work(void)
 {
-    const uint64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
-    while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns)
-        for (int i = 0; i < 1000; i++)
-            sink += (uint64_t)i;
+    const uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    turns_a_ms = 2000000;
+    WORK(NS_PER_MS);
+    turns_a_ms = turns_a_ms * NS_PER_MS / (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) + 1;
 }
 
 static pthread_t begin(const char *name, void *(*routine)(void *), void *argument)
@@ -62,13 +68,14 @@ static pthread_t begin(const char *name, void *(*routine)(void *), void *argumen
 
 static KEEP_FRAME void sync_journal(void)
 {
-    pause_ns(5 * NS_PER_MS);
+    const struct timespec time = {0, 5 * NS_PER_MS};
+    nanosleep(&time, NULL); /* a disk of a known speed */
     KEEP_CALL();
 }
 
 static KEEP_FRAME void compress_journal(void)
 {
-    work(5 * NS_PER_MS);
+    WORK(5 * NS_PER_MS);
     KEEP_CALL();
 }
 
@@ -105,7 +112,7 @@ static void *client(void *unused)
     while (goes_on()) {
         append();
         touch_counter();
-        work(NS_PER_MS / 10);
+        WORK(NS_PER_MS / 10);
     }
     return unused;
 }
@@ -124,7 +131,8 @@ static void run_writer(void (*inside)(void))
 
 static KEEP_FRAME void read_table(void)
 {
-    pause_ns(6 * NS_PER_MS);
+    const struct timespec time = {0, 6 * NS_PER_MS};
+    nanosleep(&time, NULL);
     KEEP_CALL();
 }
 
@@ -179,13 +187,13 @@ static void run_chain(void)
 
 static KEEP_FRAME void in_the_section(void)
 {
-    work(NS_PER_MS / 2);
+    WORK(NS_PER_MS / 2);
     KEEP_CALL();
 }
 
 static KEEP_FRAME void outside_the_section(void)
 {
-    work(NS_PER_MS / 8);
+    WORK(NS_PER_MS / 8);
     KEEP_CALL();
 }
 
@@ -219,7 +227,7 @@ static struct {
 static KEEP_FRAME void move_item(int step)
 {
     queue.count += step;
-    work(NS_PER_MS / 4);
+    WORK(NS_PER_MS / 4);
     pthread_cond_broadcast(&queue.changed);
     KEEP_CALL();
 }
@@ -348,6 +356,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc == 3 ? argv[1] : "";
     const long number = argc == 3 ? atol(argv[2]) : 0;
+    measure_work();
     until_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)number * NS_PER_MS;
     seats = number;
     if (strcmp(what, "io") == 0)

@@ -343,10 +343,10 @@ static void a_failure_has_the_commands_message(void **state)
 /* What a client needs of each tool. */
 static void tools_are_listed(void **state)
 {
-    static const char *const names[] = {"record", "explain", "summary", "callers", "waits", "diff"};
+    static const char *const names[] = {"record", "explain", "summary", "callers", "waits", "blame", "diff"};
     json_t *list = mcp_tools_list();
     (void)state;
-    assert_int_equal(json_array_size(list), 6);
+    assert_int_equal(json_array_size(list), 7);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *tool = json_array_get(list, i), *schema = json_object_get(tool, "inputSchema");
         assert_string_equal(json_string_value(json_object_get(tool, "name")), names[i]);

@@ -69,14 +69,12 @@ static void add_blame(const struct making *making, const struct thread_record *t
     const struct tree *tree = making->profile->tree;
     const arena_ref leaf = wait_label_leaf(tree, tree, node);
     const struct wait_labels wait = wait_labels_of(tree, tree, node);
-    const uint32_t key[] = {process_of(making, thread), thread_of(making, thread),
-                            function_of(making, leaf)};
+    const uint32_t key[] = {process_of(making, thread), thread_of(making, thread), function_of(making, leaf)};
     const uint32_t number = intern_table_intern(&sums->culprits, key);
     const uint32_t stack_key[] = {number, stack_text(making, leaf)};
     const uint32_t lock_key[] = {number, text_of(making, wait.on), text_of(making, wait.holder)};
     struct blame_culprit *culprit = intern_table_at(&sums->culprits, number);
-    struct blame_stack *stack =
-        intern_table_at(&sums->stacks, intern_table_intern(&sums->stacks, stack_key));
+    struct blame_stack *stack = intern_table_at(&sums->stacks, intern_table_intern(&sums->stacks, stack_key));
     struct blame_lock *lock = intern_table_at(&sums->locks, intern_table_intern(&sums->locks, lock_key));
     if (thread)
         profile_thread_name(thread, name);
@@ -99,8 +97,7 @@ static void add_wait(const struct making *making, const struct thread_record *th
     const uint32_t key[] = {process_of(making, thread), text_of(making, wait.on),
                             text_of(making, wait.holder), thread_of(making, thread),
                             function_of(making, wait_label_leaf(tree, tree, node))};
-    struct blame_waiter *waiter =
-        intern_table_at(&sums->waiters, intern_table_intern(&sums->waiters, key));
+    struct blame_waiter *waiter = intern_table_at(&sums->waiters, intern_table_intern(&sums->waiters, key));
     waiter->ns += ns;
     sums->waited_ns += ns;
 }
@@ -130,14 +127,16 @@ int blame_make(struct blame_sums *sums, const struct profile *profile)
     if (intern_table_init(&sums->culprits, sizeof(struct blame_culprit),
                           sizeof((struct blame_culprit){0}.key)) < 0 ||
         intern_table_init(&sums->locks, sizeof(struct blame_lock), sizeof((struct blame_lock){0}.key)) < 0 ||
-        intern_table_init(&sums->stacks, sizeof(struct blame_stack), sizeof((struct blame_stack){0}.key)) < 0 ||
-        intern_table_init(&sums->waiters, sizeof(struct blame_waiter), sizeof((struct blame_waiter){0}.key)) < 0)
+        intern_table_init(&sums->stacks, sizeof(struct blame_stack), sizeof((struct blame_stack){0}.key)) <
+            0 ||
+        intern_table_init(&sums->waiters, sizeof(struct blame_waiter), sizeof((struct blame_waiter){0}.key)) <
+            0)
         status = -ENOMEM;
     if (status == 0)
         add_trees(&(struct making){sums, profile, &meaning});
     meaning_deinit(&meaning);
-    const bool has_failed =
-        sums->texts.failed || sums->culprits.failed || sums->locks.failed || sums->stacks.failed || sums->waiters.failed;
+    const bool has_failed = sums->texts.failed || sums->culprits.failed || sums->locks.failed ||
+                            sums->stacks.failed || sums->waiters.failed;
     return status < 0 ? status : has_failed ? -ENOMEM : 0;
 }
 

@@ -54,8 +54,8 @@ struct blame_waiter {
 struct blame_sums {
     struct string_table texts;
     struct intern_table culprits, locks, stacks, waiters; /* structs of these names, in no order */
-    uint64_t blame_ns;                             /* of all culprits */
-    uint64_t waited_ns;                            /* of all waiters */
+    uint64_t blame_ns;                                    /* of all culprits */
+    uint64_t waited_ns;                                   /* of all waiters */
 };
 
 /* 0 or -ENOMEM; free in any case. The profile has symbols. */
