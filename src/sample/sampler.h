@@ -30,6 +30,7 @@
 #include "tick.h"
 #include "profile/timeline.h"
 #include "profile/tree.h"
+#include "waits/deadlocks.h"
 #include "waits/waits.h"
 
 #include <stdbool.h>
@@ -49,6 +50,7 @@ struct sampler {
     struct lock_waits waits;
     struct account account;
     struct blames blames;
+    struct deadlocks deadlocks;
     bool may_ask;              /* a tick is under way, whose replies will be taken */
     struct thread *holder;     /* that sampler_find_holder has found last; NULL: it has found none */
     struct timeline *timeline; /* NULL without */

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { LINKS_MAX = 16 };
+enum { LINKS_MAX = 16, FRAMES_NAMED_MAX = 64 };
 
 static const uint64_t holder_name_min_ns = 50 * NS_PER_MS;
 
@@ -83,6 +83,7 @@ static enum look look_at(struct sampler *sampler, struct thread *thread, struct 
 /* Who waits for whom: the first waits for a lock that the second holds, and so on. */
 struct chain {
     struct thread *threads[1 + LINKS_MAX];
+    arena_ref on[1 + LINKS_MAX]; /* the labels of these locks */
     uint32_t count;
     enum look look;  /* what the last one does */
     bool is_circle;  /* the last one waits for one of them: */
@@ -99,18 +100,20 @@ static bool is_among(const struct chain *chain, const struct thread *thread, uin
 }
 
 /* A holder that waits for a lock with a holder leads on to that. */
-static void follow(struct sampler *sampler, struct thread *waiter, struct chain *chain)
+static void follow(struct sampler *sampler, struct thread *waiter, const struct wait_locations *wait,
+                   struct chain *chain)
 {
-    struct wait_locations next = {.holder = 1};
-    *chain = (struct chain){.threads = {waiter}, .count = 1};
+    struct wait_locations next = *wait;
+    *chain = (struct chain){.threads = {waiter}, .on = {wait->on}, .count = 1};
     while (chain->count <= LINKS_MAX && next.holder && sampler->holder) {
         struct thread *holder = sampler->holder;
         chain->is_circle = is_among(chain, holder, &chain->closes);
         if (chain->is_circle)
             return;
-        chain->threads[chain->count++] = holder;
         next = (struct wait_locations){0};
         chain->look = look_at(sampler, holder, &next);
+        chain->on[chain->count] = next.on;
+        chain->threads[chain->count++] = holder;
     }
 }
 
@@ -132,6 +135,91 @@ static bool is_still(struct sampler *sampler, const struct chain *chain)
     return true;
 }
 
+/* ---- deadlocks ---- */
+
+static struct remote_memory *memory_of(const struct chain *chain, uint32_t index)
+{
+    return index == 0 ? &chain->threads[0]->remote : &chain->threads[index]->look.memory;
+}
+
+/* False if one of the circle may go on by itself. */
+static bool list_circle(const struct chain *chain, struct deadlock_member *ret)
+{
+    for (uint32_t i = chain->closes; i < chain->count; i++, ret++) {
+        const struct remote_memory *memory = memory_of(chain, i);
+        if (!memory->is_reference || !memory->wait.is_waiting || memory->wait.is_timed ||
+            !memory->wait.holder_at)
+            return false;
+        *ret = (struct deadlock_member){chain->threads[i]->tid, memory->reference, memory->wait.holder_at};
+    }
+    return true;
+}
+
+/* Whether none has run since it was found waiting, by the run counts themselves, and each holds its lock. */
+static bool is_stuck(struct sampler *sampler, const struct chain *chain)
+{
+    struct thread_stats *stats = &sampler->observer.remote.stats;
+    struct thread_stat_runs runs;
+    const pid_t first = chain->threads[chain->closes]->tid;
+    if (!is_still(sampler, chain) || !waits_is_held(&sampler->waits, wait_of(chain, chain->count - 1), first))
+        return false;
+    for (uint32_t i = chain->closes; i < chain->count; i++) {
+        struct thread *thread = chain->threads[i];
+        const bool is_known = thread_stat_runs(stats, &thread->stat, thread->tid, &runs) == THREAD_STAT_KNOWN;
+        thread_stat_let_go(stats);
+        if (!is_known || runs.count != memory_of(chain, i)->reference)
+            return false;
+    }
+    return true;
+}
+
+static void name_waiter(struct sampler *sampler, arena_ref node, char ret[LOCK_NAME_BYTES])
+{
+    const struct tree *tree = &sampler->tree;
+    uint64_t addresses[FRAMES_NAMED_MAX];
+    uint32_t depth = 0;
+    for (; depth < FRAMES_NAMED_MAX && node && tree_node(tree, node)->parent;
+         node = tree_node(tree, node)->parent) {
+        const struct location *location = tree_location_at(tree, tree_node(tree, node)->location);
+        if (!location->pseudo && location->module)
+            addresses[depth++] = location->address;
+    }
+    known_locks_waiter(&sampler->waits.names, &sampler->waits.functions, addresses, depth, ret);
+}
+
+static const char *name_of_label(const struct sampler *sampler, arena_ref label, const char *otherwise)
+{
+    return label ? tree_label_value(&sampler->arena, tree_location_at(&sampler->tree, label)) : otherwise;
+}
+
+static void say_deadlock(struct sampler *sampler, const struct chain *chain, uint64_t key)
+{
+    char function[LOCK_NAME_BYTES];
+    const struct thread *first = chain->threads[chain->closes];
+    deadlocks_begin_text(&sampler->deadlocks, key);
+    for (uint32_t i = chain->closes; i < chain->count; i++) {
+        const struct thread *thread = chain->threads[i];
+        name_waiter(sampler, i == 0 ? thread->fold.node : thread->look.node, function);
+        deadlocks_add_text(&sampler->deadlocks, thread->tid,
+                           name_of_label(sampler, thread->holder.label, "a thread"), function,
+                           name_of_label(sampler, chain->on[i], "a lock"));
+    }
+    deadlocks_end_text(&sampler->deadlocks, first->tid,
+                       name_of_label(sampler, first->holder.label, "a thread"));
+}
+
+static void see_circle(struct sampler *sampler, const struct chain *chain)
+{
+    struct deadlock_member members[1 + LINKS_MAX];
+    if (*sampler->deadlocks.text || !list_circle(chain, members)) /* one is to be said yet */
+        return;
+    const uint64_t key = deadlocks_key(members, chain->count - chain->closes);
+    if (deadlocks_see(&sampler->deadlocks, key, sampler->waits.tick) && is_stuck(sampler, chain))
+        say_deadlock(sampler, chain, key);
+}
+
+/* ---- blame ---- */
+
 static void blame_last(struct sampler *sampler, const struct wait_locations *wait, const struct chain *chain)
 {
     struct fold_thread *waiter = &chain->threads[0]->fold;
@@ -150,8 +238,10 @@ void sampler_blame(struct sampler *sampler, struct thread *waiter, const struct 
         blames_end_stretch(&sampler->blames, &waiter->fold);
     if (!wait->holder || !sampler->holder)
         return;
-    follow(sampler, waiter, &chain);
-    if (!chain.is_circle && chain.look != LOOK_NONE && is_still(sampler, &chain))
+    follow(sampler, waiter, wait, &chain);
+    if (chain.is_circle)
+        see_circle(sampler, &chain);
+    else if (chain.look != LOOK_NONE && is_still(sampler, &chain))
         blame_last(sampler, wait, &chain);
 }
 

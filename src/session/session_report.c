@@ -65,8 +65,20 @@ static void report_interp(struct session *session)
                 language, version >> 24, version >> 16 & 0xff);
 }
 
+/* Each deadlock at once: this may be the last that the program says. */
+static void report_deadlock(struct session *session)
+{
+    char *text = session->sampler.deadlocks.text;
+    if (!*text)
+        return;
+    log_add(&session->log, LOG_WARNING, "%s", text);
+    log_flush_through(&session->log, session->surroundings.stderr_handle);
+    *text = '\0';
+}
+
 void session_report(struct session *session)
 {
+    report_deadlock(session);
     report_signal(session);
     report_starvation(session);
     report_interp(session);

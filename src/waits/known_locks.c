@@ -36,17 +36,24 @@ static bool is_numbered(const char *name, const char *other)
     return strncmp(name, other, bytes) == 0 && (name[bytes] == '\0' || strncmp(name + bytes, " #", 2) == 0);
 }
 
+void known_locks_waiter(struct lock_names *names, const struct lock_functions *functions,
+                        const uint64_t *addresses, size_t depth, char ret[LOCK_NAME_BYTES])
+{
+    strcpy(ret, "[unknown]");
+    for (size_t i = 0; (i = lock_functions_caller(functions, addresses, depth, i)) < depth; i++) {
+        lock_names_find(names, modules_find(names->modules, addresses[i]), addresses[i], false, ret);
+        if (!lock_names_is_standard(ret))
+            break;
+    }
+}
+
 static void name_by_waiter(const struct known_locks *locks, struct lock_names *names,
                            const struct lock_functions *functions, const uint64_t *addresses, size_t depth,
                            struct known_lock *lock)
 {
-    char function[LOCK_NAME_BYTES] = "[unknown]", name[LOCK_NAME_BYTES];
+    char function[LOCK_NAME_BYTES], name[LOCK_NAME_BYTES];
     uint32_t others = 0;
-    for (size_t i = 0; (i = lock_functions_caller(functions, addresses, depth, i)) < depth; i++) {
-        lock_names_find(names, modules_find(names->modules, addresses[i]), addresses[i], false, function);
-        if (!lock_names_is_standard(function))
-            break;
-    }
+    known_locks_waiter(names, functions, addresses, depth, function);
     snprintf(name, sizeof name, "%s in %.200s", kind_words[lock->kind], function);
     for (uint32_t i = 0; i < locks->count; i++)
         others += &locks->locks[i] != lock && is_numbered(locks->locks[i].name, name);

@@ -56,6 +56,10 @@ struct known_lock *known_locks_get(struct known_locks *locks, struct lock_names 
                                    const struct lock_functions *functions, const struct lock_found *found,
                                    const uint64_t *addresses, size_t depth);
 
+/* The name of the first function of a stack that is not of the C or C++ library. */
+void known_locks_waiter(struct lock_names *names, const struct lock_functions *functions,
+                        const uint64_t *addresses, size_t depth, char ret[LOCK_NAME_BYTES]);
+
 /* The label of a lock; NULL: of those that are too many. 0 without memory. */
 arena_ref known_locks_label(struct known_locks *locks, struct known_lock *lock);
 

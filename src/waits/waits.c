@@ -198,6 +198,7 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
                                     .is_futex = found.holder_at == walk->arguments[0],
                                     .is_shared = found.is_shared,
                                     .is_inherited = found.is_inherited,
+                                    .is_timed = walk->arguments[3] != 0,
                                     .lock = lock ? (uint32_t)(lock - waits->locks.locks) + 1 : 0,
                                     .holder_at = found.holder_at,
                                     .holder_word = found.holder_word,

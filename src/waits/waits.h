@@ -65,6 +65,7 @@ struct waits_memory {
     bool is_futex;      /* the word that is waited for names the holder */
     bool is_shared;     /* between processes */
     bool is_inherited;  /* of struct lock_found */
+    bool is_timed;      /* it waits until some time at most */
     uint32_t object;    /* a number of known_objects.h; 0: it waits for a lock */
     uint32_t lock;      /* index + 1; 0: one of those that are too many */
     uint64_t holder_at; /* 0: no word names a holder */

@@ -34,8 +34,8 @@ static int setup(void **state)
     fold_thread_begin(&fixture.waiter, tree_root(tree, 1), &start);
     fold_thread_begin(&fixture.holder, tree_root(tree, 2), &start);
     fold_thread_begin(&fixture.other, tree_root(tree, 3), &start);
-    fixture.wait = (struct wait_locations){tree_label(tree, "on", "mutex journal"),
-                                           tree_label(tree, "holder", "two")};
+    fixture.wait =
+        (struct wait_locations){tree_label(tree, "on", "mutex journal"), tree_label(tree, "holder", "two")};
     fixture.x = stack_of(&fixture.holder, "mx");
     fixture.y = stack_of(&fixture.holder, "my");
     return 0;
@@ -65,8 +65,7 @@ static void find_waiting(uint64_t time, uint64_t until, bool is_same)
 
 static void give(arena_ref node)
 {
-    blames_give(&fixture.fold, &fixture.waiter, &fixture.wait,
-                (struct blamed){node, fixture.holder.root});
+    blames_give(&fixture.fold, &fixture.waiter, &fixture.wait, (struct blamed){node, fixture.holder.root});
 }
 
 static void await(void)
