@@ -11,6 +11,8 @@
 
 enum { LOST_FILES_MAX = 4, OTHER_KEYS_MAX = 4, MESSAGE_BYTES = 400 }; /* every report shows the notes */
 
+static const char deadlock[] = "deadlock: "; /* as waits/deadlocks.h has it */
+
 struct notes_writer {
     const struct profile *profile;
     profile_notes_add_fn *add;
@@ -20,7 +22,7 @@ struct notes_writer {
 __attribute__((format(printf, 2, 3))) static void emit_note(const struct notes_writer *writer,
                                                             const char *format, ...)
 {
-    char text[512];
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -139,6 +141,23 @@ static void emit_waiting(const struct notes_writer *writer)
                   "waits for a CPU are part of off-CPU time: the kernel did not tell how long they were");
 }
 
+/* Deadlocks have been said, and are notes all the same. */
+static bool is_deadlock(const char *line)
+{
+    return strncmp(line, deadlock, sizeof deadlock - 1) == 0;
+}
+
+const char *profile_notes_deadlock(const struct profile *profile, char ret[PROFILE_NOTES_DEADLOCK_BYTES])
+{
+    const char *found =
+        profile->messages && !profile->comments ? arena_at(profile->arena, profile->messages) : "";
+    for (uint32_t i = 0; profile->comments && i < profile->comment_count && !is_deadlock(found); i++)
+        found = profile->comments[i];
+    snprintf(ret, PROFILE_NOTES_DEADLOCK_BYTES, "%.*s", is_deadlock(found) ? (int)strcspn(found, "\n") : 0,
+             found);
+    return ret;
+}
+
 static void emit_messages(const struct notes_writer *writer)
 {
     const arena_ref messages = writer->profile->messages;
@@ -146,7 +165,11 @@ static void emit_messages(const struct notes_writer *writer)
     while (*at) {
         at += strncmp(at, "wallprof: ", 10) == 0 ? 10 : 0;
         size_t bytes = strcspn(at, "\n");
-        emit_note(writer, "unread message: %.*s", (int)(bytes < MESSAGE_BYTES ? bytes : MESSAGE_BYTES), at);
+        if (is_deadlock(at))
+            emit_note(writer, "%.*s", (int)bytes, at);
+        else
+            emit_note(writer, "unread message: %.*s", (int)(bytes < MESSAGE_BYTES ? bytes : MESSAGE_BYTES),
+                      at);
         at += bytes + (at[bytes] != '\0');
     }
 }

@@ -17,4 +17,8 @@ void profile_notes_write(const struct profile *profile, profile_notes_add_fn *ad
 enum { PROFILE_NOTES_THROTTLED_BYTES = 160 };
 const char *profile_notes_throttled(const struct profile *profile, char ret[PROFILE_NOTES_THROTTLED_BYTES]);
 
+/* The first deadlock of a recording, as it was said; "" for none. Returns ret. */
+enum { PROFILE_NOTES_DEADLOCK_BYTES = 1024 };
+const char *profile_notes_deadlock(const struct profile *profile, char ret[PROFILE_NOTES_DEADLOCK_BYTES]);
+
 #endif

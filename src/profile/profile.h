@@ -122,7 +122,8 @@ struct profile {
     struct counters counters;
     const char *restraint; /* for people: why the rate was lowered; "" if it was not */
     const char *command;   /* the command line, for people */
-    arena_ref messages;    /* ours that could not be written anywhere, as lines of one string; 0: none */
+    arena_ref
+        messages; /* ours that could not be written anywhere, and deadlocks: lines of one string; 0: none */
     /* The comments of a profile from a pprof file, which are written again as they are. NULL: they are made
      * from the above. */
     const char *const *comments;

@@ -51,6 +51,7 @@ struct sampler {
     struct account account;
     struct blames blames;
     struct deadlocks deadlocks;
+    arena_ref deadlock_notes;  /* lines of one string: the first ones; 0: none */
     bool may_ask;              /* a tick is under way, whose replies will be taken */
     struct thread *holder;     /* that sampler_find_holder has found last; NULL: it has found none */
     struct timeline *timeline; /* NULL without */

@@ -5,8 +5,10 @@
 #include "proc_tasks.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
-enum { LINKS_MAX = 16, FRAMES_NAMED_MAX = 64 };
+enum { LINKS_MAX = 16, FRAMES_NAMED_MAX = 64, NOTES_BYTES_MAX = 4096 };
 
 static const uint64_t holder_name_min_ns = 50 * NS_PER_MS;
 
@@ -192,6 +194,20 @@ static const char *name_of_label(const struct sampler *sampler, arena_ref label,
     return label ? tree_label_value(&sampler->arena, tree_location_at(&sampler->tree, label)) : otherwise;
 }
 
+/* For the recording, of a program that is killed too. */
+static void note_deadlock(struct sampler *sampler)
+{
+    const char *before = sampler->deadlock_notes ? arena_at(&sampler->arena, sampler->deadlock_notes) : "";
+    const size_t bytes = strlen(before) + strlen(sampler->deadlocks.text) + 2;
+    const arena_ref notes = bytes <= NOTES_BYTES_MAX ? arena_alloc(&sampler->arena, bytes) : 0;
+    if (!notes)
+        return;
+    snprintf(arena_at(&sampler->arena, notes), bytes, "%s%s\n", before, sampler->deadlocks.text);
+    sampler->deadlock_notes = notes;
+    if (mapped_store_is_kept(&sampler->mapped_store))
+        sampler->mapped_store.header->messages = notes;
+}
+
 static void say_deadlock(struct sampler *sampler, const struct chain *chain, uint64_t key)
 {
     char function[LOCK_NAME_BYTES];
@@ -206,6 +222,7 @@ static void say_deadlock(struct sampler *sampler, const struct chain *chain, uin
     }
     deadlocks_end_text(&sampler->deadlocks, first->tid,
                        name_of_label(sampler, first->holder.label, "a thread"));
+    note_deadlock(sampler);
 }
 
 static void see_circle(struct sampler *sampler, const struct chain *chain)

@@ -231,6 +231,7 @@ int sampler_begin_anew(struct sampler *sampler, uint64_t now_ns)
     interp_forget(&sampler->interp);
     waits_forget(&sampler->waits);
     sampler->blames.count = 0;
+    sampler->deadlock_notes = 0;
     arena_clear(&sampler->arena);
     tree_clear(&sampler->tree);
     modules_restore_records(&sampler->modules, &kept);

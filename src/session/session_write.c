@@ -54,15 +54,21 @@ static void describe_recording(struct session *session, uint64_t end_ns, struct 
     ret->is_short = ret->duration_ns < SESSION_WORTH_NS;
 }
 
-/* Messages that stderr has not taken, for the profile's notes. */
+/* Messages that stderr has not taken, and deadlocks, for the profile's notes. */
 static arena_ref keep_messages(struct session *session)
 {
     struct log *log = &session->log;
+    struct sampler *sampler = &session->sampler;
     if (log->unread_bytes == 0)
-        return 0;
-    arena_ref kept = arena_alloc(&session->sampler.arena, log->unread_bytes + 1);
-    if (kept)
-        memcpy(arena_at(&session->sampler.arena, kept), log->text, log->unread_bytes);
+        return sampler->deadlock_notes;
+    const char *notes = sampler->deadlock_notes ? arena_at(&sampler->arena, sampler->deadlock_notes) : "";
+    const size_t bytes = strlen(notes);
+    const arena_ref kept = arena_alloc(&sampler->arena, bytes + log->unread_bytes + 1);
+    char *text = kept ? arena_at(&sampler->arena, kept) : NULL;
+    if (text) {
+        memcpy(text, notes, bytes);
+        memcpy(text + bytes, log->text, log->unread_bytes);
+    }
     return kept;
 }
 

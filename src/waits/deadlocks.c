@@ -48,8 +48,10 @@ void deadlocks_begin_text(struct deadlocks *deadlocks, uint64_t key)
 
 static void add(struct deadlocks *deadlocks, const char *text)
 {
-    const size_t used = strlen(deadlocks->text);
-    snprintf(deadlocks->text + used, sizeof deadlocks->text - used, "%s", text);
+    static const char cut[] = "...";
+    const size_t used = strlen(deadlocks->text), left = sizeof deadlocks->text - used;
+    if ((size_t)snprintf(deadlocks->text + used, left, "%s", text) >= left)
+        strcpy(deadlocks->text + sizeof deadlocks->text - sizeof cut, cut);
 }
 
 static void add_thread(struct deadlocks *deadlocks, pid_t tid, const char *name)

@@ -55,4 +55,21 @@ judge section "$TMP/producer_consumer.pb.gz" move_item 'mutex queue'
 
 "$tool" merge -o "$TMP/merged.pb.gz" "$TMP/chain.pb.gz" 2>"$TMP/err" || complain "merge: $(cat "$TMP/err")"
 judge sums "$TMP/chain.pb.gz" "$TMP/merged.pb.gz"
+
+# The store of a program that is killed once somebody was blamed.
+mkdir "$TMP/store"
+LD_PRELOAD=$LIBRARY WALLPROF_STORE=$TMP/store/ "$program" chain 600000 &
+deadline=$((SECONDS + HANG_S))
+until "$tool" blame "$TMP"/store/* 2>/dev/null | grep -q '^read_table (.*) in third made others wait'; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "a store has no blame"
+    sleep 0.2
+done
+kill -KILL $!
+{ wait; } 2>/dev/null
+stores=("$TMP"/store/*)
+"$tool" blame "${stores[0]}" >"$TMP/killed" || complain "wallprof blame of a killed program's store: status $?"
+grep -q '^read_table (.*) in third made others wait' "$TMP/killed" || complain "after a kill: $(cat "$TMP/killed")"
+"$tool" recover -o "$TMP/killed.pb.gz" "${stores[0]}" 2>"$TMP/err" || complain "recover: $(cat "$TMP/err")"
+check_profile "$TMP/killed.pb.gz"
+judge section "$TMP/killed.pb.gz" read_table 'mutex table_mutex'
 exit "$bad"

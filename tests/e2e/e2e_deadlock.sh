@@ -6,6 +6,7 @@
 ! is_emulated || skip "an emulator's own calls are what the kernel knows of"
 
 program=$TARGETS/target_blame
+tool=$BUILD/wallprof
 
 count() { # FILE
     grep -c '^wallprof: deadlock: ' "$1"
@@ -40,6 +41,28 @@ circle() { # THREADS
 for threads in 1 2 3; do
     deadlock "$threads" "$(circle "$threads")"
 done
+
+# ---- the recording has it, also of a program that is killed ----
+
+"$tool" top "$TMP/deadlock.2.pb.gz" >"$TMP/top" || complain "wallprof top: status $?"
+grep -q '^deadlock: eater-' "$TMP/top" || complain "wallprof top does not say it: $(cat "$TMP/top")"
+
+mkdir "$TMP/store"
+mkfifo "$TMP/input"
+exec {input}<>"$TMP/input"
+LD_PRELOAD=$LIBRARY WALLPROF_STORE=$TMP/store/ WALLPROF_LOG=warning:$TMP/log "$program" deadlock 2 <"$TMP/input" >/dev/null &
+deadline=$((SECONDS + HANG_S))
+until [ -s "$TMP/log" ]; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "nothing is said of a deadlock of a program with a store"
+    kill -0 $! 2>/dev/null || fail "the program has ended"
+    sleep 0.1
+done
+kill -KILL $!
+{ wait; } 2>/dev/null
+exec {input}>&-
+stores=("$TMP"/store/*)
+"$tool" top "${stores[0]}" >"$TMP/top" || complain "wallprof top of a killed program's store: status $?"
+grep -q '^deadlock: eater-' "$TMP/top" || complain "the store does not say it: $(cat "$TMP/top")"
 
 # ---- and threads that do not ----
 

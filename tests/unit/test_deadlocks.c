@@ -55,9 +55,10 @@ static void the_text_names_all(void **state)
     deadlocks_add_text(&deadlocks, 7, "eater-1", "eat", "mutex forks");
     deadlocks_add_text(&deadlocks, 8, "eater-2", "drink", "mutex forks+40");
     deadlocks_end_text(&deadlocks, 7, "eater-1");
-    assert_string_equal(deadlocks.text,
-                        "deadlock: eater-1 (7) waits in eat for mutex forks, held by eater-2 (8), which waits "
-                        "in drink for mutex forks+40, held by eater-1 (7)");
+    assert_string_equal(
+        deadlocks.text,
+        "deadlock: eater-1 (7) waits in eat for mutex forks, held by eater-2 (8), which waits "
+        "in drink for mutex forks+40, held by eater-1 (7)");
 }
 
 static void a_long_text_is_cut(void **state)
@@ -70,6 +71,7 @@ static void a_long_text_is_cut(void **state)
     for (int i = 0; i < 16; i++)
         deadlocks_add_text(&deadlocks, 7, name, name, name);
     assert_int_equal(strlen(deadlocks.text), DEADLOCK_TEXT_BYTES - 1);
+    assert_string_equal(deadlocks.text + DEADLOCK_TEXT_BYTES - 5, "x...");
 }
 
 int main(void)

@@ -199,8 +199,13 @@ static void put_notes(const struct report_table *table, FILE *stream)
         [PSEUDO_NOT_OBSERVED] = "the profiler got no CPU, or the machine stood still",
     };
     const struct report *report = table->report;
-    char text[256], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
+    char text[PROFILE_NOTES_DEADLOCK_BYTES], time[TEXT_NUMBER_BYTES], share[TEXT_NUMBER_BYTES];
     const char *before = "\n";
+    if (*profile_notes_deadlock(table->profile, text)) {
+        fputs(before, stream);
+        put_line(table, stream, text);
+        before = "";
+    }
     if (*table->profile->restraint) {
         fputs(before, stream);
         put_line(table, stream, table->profile->restraint);
