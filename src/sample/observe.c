@@ -309,7 +309,8 @@ enum look observe_look(struct observer *observer, struct thread *thread, uint64_
 
 bool observe_ask(struct observer *observer, struct thread *thread, uint64_t now_ns)
 {
-    if (thread->observe.is_silent || sig_load_relaxed(&thread->annotations.is_uninteresting) ||
+    if (observer->target || thread->observe.is_silent ||
+        sig_load_relaxed(&thread->annotations.is_uninteresting) ||
         observe_must_not_signal(observer, thread, now_ns) || observe_has_left(thread))
         return false;
     send_signal(observer, thread, now_ns, 0, true);

@@ -32,7 +32,7 @@ void attach_observe_deinit(struct attach_observer *attached)
 /* ---- a thread that stands still ---- */
 
 /* What was read of it. */
-struct look {
+struct still_thread {
     struct trace_stop stop;
     struct thread_stat_runs runs;
     bool has_runs;
@@ -50,7 +50,8 @@ static struct thread_stat_runs runs_of(struct observer *observer, struct thread 
 }
 
 /* A stack that was not copied to its end is copied further the next time. */
-static void copy_stack(struct attach_observer *attached, const struct thread *thread, struct look *look)
+static void copy_stack(struct attach_observer *attached, const struct thread *thread,
+                       struct still_thread *look)
 {
     struct sig_stack_copy *copy = &attached->copy;
     struct sig_regs regs;
@@ -94,7 +95,7 @@ static void await(struct attach_observer *attached, pid_t tid, struct thread *th
 }
 
 static void look_at(struct attach_observer *attached, struct observer *observer, struct thread *thread,
-                    struct look *look)
+                    struct still_thread *look)
 {
     const uint64_t begin_ns = clock_monotonic_ns();
     look->runs = runs_of(observer, thread, &look->has_runs);
@@ -108,7 +109,7 @@ static void look_at(struct attach_observer *attached, struct observer *observer,
 /* ---- its stack ---- */
 
 static void walk(struct attach_observer *attached, struct observer *observer, struct thread *thread,
-                 const struct look *look, struct observation *ret)
+                 const struct still_thread *look, struct observation *ret)
 {
     enum sig_unwind_end end;
     struct sig_unwind_request request = {.copy = &attached->copy,
@@ -134,7 +135,7 @@ static void walk(struct attach_observer *attached, struct observer *observer, st
 
 /* It stands still: observes it, and lets it go. */
 static void observe(struct attach_observer *attached, struct observer *observer, struct thread *thread,
-                    uint64_t delay_ns, struct look *look, struct observation *ret)
+                    uint64_t delay_ns, struct still_thread *look, struct observation *ret)
 {
     look_at(attached, observer, thread, look);
     const uint64_t took_ns = since(thread->observe.sent_ns, clock_monotonic_ns());
@@ -171,7 +172,7 @@ static void report_refused(struct observer *observer, struct thread *thread, uin
 bool attach_observe_thread(struct attach_observer *attached, struct observer *observer, struct thread *thread,
                            uint64_t now_ns, struct observation *ret)
 {
-    struct look look;
+    struct still_thread look;
     bool is_known;
     if (attached->awaited_count == ATTACH_AWAITED_MAX)
         return false;
@@ -211,7 +212,7 @@ bool attach_observe_next(struct attach_observer *attached, struct observer *obse
 {
     while (attached->awaited_at < attached->awaited_count) {
         const struct attach_awaited awaited = attached->awaited[attached->awaited_at];
-        struct look look;
+        struct still_thread look;
         enum trace_result result = trace_take(awaited.tid, &look.stop);
         if (result == TRACE_COMES) {
             attached->awaited_at++;
