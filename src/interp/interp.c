@@ -167,21 +167,37 @@ bool interp_is_unsure(const struct interp *interp, const struct interp_thread *t
     return interp->module && !thread->state && thread->misses < OFTEN;
 }
 
+static bool are_several(const struct interp *interp)
+{
+    const struct interp_language *language = interp->runtime.language;
+    return language->are_several && language->are_several(&interp->runtime, &kernel_memory);
+}
+
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid)
 {
-    const struct sig_interp_thread whose = {.native_id = (uint64_t)tid, .thread_id = thread->c_id};
-    if (!interp->module || thread->state)
+    struct sig_interp_thread whose = {.native_id = (uint64_t)tid, .thread_id = thread->c_id};
+    if (!interp->module)
         return;
-    if (is_due(thread))
+    if (thread->state && !thread->others[0] && !are_several(interp))
+        return;
+    if (thread->state || is_due(thread))
         thread->state = interp->runtime.language->find_state(&interp->runtime, &kernel_memory, &whose);
+    memcpy(thread->others, whose.others, sizeof thread->others);
     thread->misses = thread->state ? 0 : thread->misses + 1;
+}
+
+struct sig_interp_thread interp_whose(const struct interp_thread *thread, pid_t tid)
+{
+    struct sig_interp_thread whose = {
+        .state = thread->state, .native_id = (uint64_t)tid, .thread_id = thread->c_id};
+    memcpy(whose.others, thread->others, sizeof whose.others);
+    return whose;
 }
 
 void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,
                  struct sig_interp_stack *stack)
 {
-    const struct sig_interp_thread whose = {
-        .state = thread->state, .native_id = (uint64_t)tid, .thread_id = thread->c_id};
+    const struct sig_interp_thread whose = interp_whose(thread, tid);
     stack->count = 0;
     stack->end = SIG_INTERP_NONE;
     if (!interp->walk)

@@ -76,9 +76,10 @@ struct interp {
 
 /* What is known of one thread; part of its record. Zeroed memory: nothing. */
 struct interp_thread {
-    uint64_t c_id;   /* the C library's id of it, written by the thread itself at its start; 0: not known */
-    uint64_t state;  /* the address of what the interpreter has of it, 0 if not known */
-    uint32_t misses; /* how often none was found */
+    uint64_t c_id;  /* the C library's id of it, written by the thread itself at its start; 0: not known */
+    uint64_t state; /* the address of what the interpreter has of it, 0 if not known */
+    uint64_t others[SIG_INTERP_OTHER_STATES]; /* and of what others of the process have of it, or 0 */
+    uint32_t misses;                          /* how often none was found */
 };
 
 void interp_init(struct interp *interp, enum interp_mode mode, struct tree *tree,
@@ -107,7 +108,8 @@ static inline bool interp_has_handlers(const struct interp *interp, arena_ref mo
     return interp->module && interp->module == module && interp->runtime.calls_handlers;
 }
 
-/* Finds the thread's state, if it is not known; not at each call where there is none. tid: the kernel's. */
+/* Finds the thread's states, if they are not known; not at each call where there is none. In a process with
+ * several interpreters a thread's states change, and are looked for at each call. tid: the kernel's. */
 void interp_find_state(const struct interp *interp, struct interp_thread *thread, pid_t tid);
 
 /*
@@ -115,6 +117,9 @@ void interp_find_state(const struct interp *interp, struct interp_thread *thread
  * same. CPython links a new state before it is whole: until then the states of older threads are not found.
  */
 bool interp_is_unsure(const struct interp *interp, const struct interp_thread *thread);
+
+/* What a walk wants to know of the thread. */
+struct sig_interp_thread interp_whose(const struct interp_thread *thread, pid_t tid);
 
 /* Reads the frames of a thread that stands still. A state that is not its own any more is forgotten. */
 void interp_walk(struct interp *interp, struct interp_thread *thread, pid_t tid,

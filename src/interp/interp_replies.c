@@ -29,8 +29,7 @@ void interp_replies_request(struct interp_replies *replies, struct sig_slots *sl
         return;
     struct sig_slot_interp *part = &replies->slots[index];
     part->layout = replies->interp->runtime.frames;
-    part->thread = (struct sig_interp_thread){
-        .state = thread->state, .native_id = (uint64_t)tid, .thread_id = thread->c_id};
+    part->thread = interp_whose(thread, tid);
     part->stack = (struct sig_interp_stack){.frames = replies->frames + (size_t)index * replies->depth,
                                             .capacity = replies->depth};
     sig_slots_request_frames(slots, index, part);

@@ -60,9 +60,14 @@ struct interp_language {
     /* Fills in all but the functions. */
     enum interp_found (*find)(const struct interp_module *module, struct interp_runtime *ret);
 
-    /* The address of what the interpreter has of a thread; 0 if it has none. `whose` has its ids. */
+    /* The address of what the interpreter has of a thread; 0 if it has none. `whose` has its ids, and gets
+     * what others of the process have of it. */
     uint64_t (*find_state)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
-                           const struct sig_interp_thread *whose);
+                           struct sig_interp_thread *whose);
+
+    /* Whether the process has several interpreters, each of which may have something of a thread. NULL: it
+     * never has, as far as that is known. */
+    bool (*are_several)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory);
 
     /* The kernel's id of the thread that has the interpreter's lock, by the word that others wait for; 0 if
      * it is not known. NULL: there is no such lock. */

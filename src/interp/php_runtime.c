@@ -66,7 +66,7 @@ static enum interp_found find_php(const struct interp_module *module, struct int
 }
 
 static uint64_t find_state(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
-                           const struct sig_interp_thread *whose)
+                           struct sig_interp_thread *whose)
 {
     (void)memory;
     return whose->native_id == (uint64_t)(sig_memory_subject() ? sig_memory_subject() : getpid())

@@ -91,7 +91,8 @@ static const struct python_layout layout_3_12 = {
                       .bytes = 248,
                       .frame = 56,
                       .is_frame_in_record = true,
-                      .frame_in_record = 0},
+                      .frame_in_record = 0,
+                      .status = 24},
             .frame = {.code = 0,
                       .previous = 8,
                       .instruction = 56,
@@ -158,6 +159,7 @@ enum entry {
     THREAD_ID,
     NATIVE_THREAD_ID,
     CHUNK,
+    STATUS,
     FRAME_PREVIOUS,
     FRAME_EXECUTABLE,
     FRAME_INSTRUCTION,
@@ -183,24 +185,24 @@ enum entry {
 };
 
 static const uint8_t words_3_13[ENTRIES] = {
-    [INTERPRETERS_HEAD] = 5,  [INTERPRETER_NEXT] = 8,  [THREADS_HEAD] = 9,       [THREAD_NEXT] = 21,
-    [CURRENT_FRAME] = 23,     [THREAD_ID] = 24,        [NATIVE_THREAD_ID] = 25,  [CHUNK] = 26,
-    [FRAME_PREVIOUS] = 29,    [FRAME_EXECUTABLE] = 30, [FRAME_INSTRUCTION] = 31, [FRAME_LOCALS] = 32,
-    [FRAME_OWNER] = 33,       [CODE_FILENAME] = 35,    [CODE_NAME] = 36,         [CODE_QUALNAME] = 37,
-    [CODE_LINES] = 38,        [CODE_FIRST_LINE] = 39,  [CODE_ARGUMENTS] = 40,    [CODE_LOCALS] = 41,
-    [CODE_INSTRUCTIONS] = 43, [OBJECT_TYPE] = 45,      [BYTES_COUNT] = 65,       [BYTES_DATA] = 66,
-    [TEXT_STATE] = 68,        [TEXT_LENGTH] = 69,      [TEXT_ASCII_BYTES] = 70,
+    [INTERPRETERS_HEAD] = 5, [INTERPRETER_NEXT] = 8,   [THREADS_HEAD] = 9,      [THREAD_NEXT] = 21,
+    [CURRENT_FRAME] = 23,    [THREAD_ID] = 24,         [NATIVE_THREAD_ID] = 25, [CHUNK] = 26,
+    [STATUS] = 27,           [FRAME_PREVIOUS] = 29,    [FRAME_EXECUTABLE] = 30, [FRAME_INSTRUCTION] = 31,
+    [FRAME_LOCALS] = 32,     [FRAME_OWNER] = 33,       [CODE_FILENAME] = 35,    [CODE_NAME] = 36,
+    [CODE_QUALNAME] = 37,    [CODE_LINES] = 38,        [CODE_FIRST_LINE] = 39,  [CODE_ARGUMENTS] = 40,
+    [CODE_LOCALS] = 41,      [CODE_INSTRUCTIONS] = 43, [OBJECT_TYPE] = 45,      [BYTES_COUNT] = 65,
+    [BYTES_DATA] = 66,       [TEXT_STATE] = 68,        [TEXT_LENGTH] = 69,      [TEXT_ASCII_BYTES] = 70,
 };
 
 static const uint8_t words_3_14[ENTRIES] = {
-    [INTERPRETERS_HEAD] = 5, [INTERPRETER_NEXT] = 8,   [THREADS_HEAD] = 9,       [THREAD_NEXT] = 24,
-    [CURRENT_FRAME] = 26,    [THREAD_ID] = 27,         [NATIVE_THREAD_ID] = 28,  [CHUNK] = 29,
-    [FRAME_PREVIOUS] = 32,   [FRAME_EXECUTABLE] = 33,  [FRAME_INSTRUCTION] = 34, [FRAME_LOCALS] = 35,
-    [FRAME_OWNER] = 36,      [FRAME_COPY] = 38,        [CODE_FILENAME] = 40,     [CODE_NAME] = 41,
-    [CODE_QUALNAME] = 42,    [CODE_LINES] = 43,        [CODE_FIRST_LINE] = 44,   [CODE_ARGUMENTS] = 45,
-    [CODE_LOCALS] = 46,      [CODE_INSTRUCTIONS] = 48, [CODE_COPIES] = 49,       [OBJECT_TYPE] = 51,
-    [BYTES_COUNT] = 75,      [BYTES_DATA] = 76,        [TEXT_STATE] = 78,        [TEXT_LENGTH] = 79,
-    [TEXT_ASCII_BYTES] = 80,
+    [INTERPRETERS_HEAD] = 5, [INTERPRETER_NEXT] = 8,  [THREADS_HEAD] = 9,       [THREAD_NEXT] = 24,
+    [CURRENT_FRAME] = 26,    [THREAD_ID] = 27,        [NATIVE_THREAD_ID] = 28,  [CHUNK] = 29,
+    [STATUS] = 30,           [FRAME_PREVIOUS] = 32,   [FRAME_EXECUTABLE] = 33,  [FRAME_INSTRUCTION] = 34,
+    [FRAME_LOCALS] = 35,     [FRAME_OWNER] = 36,      [FRAME_COPY] = 38,        [CODE_FILENAME] = 40,
+    [CODE_NAME] = 41,        [CODE_QUALNAME] = 42,    [CODE_LINES] = 43,        [CODE_FIRST_LINE] = 44,
+    [CODE_ARGUMENTS] = 45,   [CODE_LOCALS] = 46,      [CODE_INSTRUCTIONS] = 48, [CODE_COPIES] = 49,
+    [OBJECT_TYPE] = 51,      [BYTES_COUNT] = 75,      [BYTES_DATA] = 76,        [TEXT_STATE] = 78,
+    [TEXT_LENGTH] = 79,      [TEXT_ASCII_BYTES] = 80,
 };
 
 /* The words that stand at the same place in every version. */
@@ -253,6 +255,7 @@ static void take_frames(const uint64_t *entries, struct sig_python_layout *ret)
     ret->state.chunk_top = (uint16_t)(ret->state.chunk + WORD_BYTES);
     ret->state.bytes = (uint16_t)(ret->state.chunk_top + WORD_BYTES);
     ret->state.is_frame_in_record = false;
+    ret->state.status = (uint16_t)entries[STATUS];
     ret->frame.code = (uint16_t)entries[FRAME_EXECUTABLE];
     ret->frame.previous = (uint16_t)entries[FRAME_PREVIOUS];
     ret->frame.instruction = (uint16_t)entries[FRAME_INSTRUCTION];
@@ -294,7 +297,8 @@ static bool does_state_make_sense(const struct sig_python_layout *layout)
     const size_t bytes = layout->state.bytes;
     return bytes <= STATE_BYTES_MAX && is_word_in(layout->state.thread_id, bytes) &&
            is_word_in(layout->state.native_thread_id, bytes) && is_word_in(layout->state.frame, bytes) &&
-           is_word_in(layout->state.chunk, bytes) && is_word_in(layout->state.chunk_top, bytes);
+           is_half_in(layout->state.status, bytes) && is_word_in(layout->state.chunk, bytes) &&
+           is_word_in(layout->state.chunk_top, bytes);
 }
 
 static bool do_frames_make_sense(const struct sig_python_layout *layout)

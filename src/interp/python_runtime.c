@@ -121,24 +121,44 @@ static uint64_t find_in_list(struct search *search, uint64_t state)
 }
 
 uint64_t python_runtime_find_state(const struct python_layout *layout, uint64_t runtime,
-                                   const struct sig_interp_memory *memory,
-                                   const struct sig_interp_thread *whose)
+                                   const struct sig_interp_memory *memory, struct sig_interp_thread *whose)
 {
+    enum { FOUND_MAX = SIG_INTERP_OTHER_STATES + 1 };
     struct search search = {layout, memory, whose, STATES_MAX, 0};
-    uint64_t interpreter = pointer_at(memory, runtime + layout->interpreters_head), found = 0;
-    for (int i = 0; interpreter && !found && i < INTERPRETERS_MAX; i++) {
-        found = find_in_list(&search, pointer_at(memory, interpreter + layout->threads_head));
+    uint64_t interpreter = pointer_at(memory, runtime + layout->interpreters_head), found[FOUND_MAX] = {0};
+    const uint32_t wanted = layout->frames.state.status ? FOUND_MAX : 1;
+    uint32_t count = 0;
+    for (int i = 0; interpreter && count < wanted && i < INTERPRETERS_MAX; i++) {
+        found[count] = find_in_list(&search, pointer_at(memory, interpreter + layout->threads_head));
+        count += found[count] != 0;
         interpreter = pointer_at(memory, interpreter + layout->interpreter_next);
     }
-    return found ? found : search.by_c_id;
+    memcpy(whose->others, found + 1, sizeof whose->others);
+    return count > 0 ? found[0] : search.by_c_id;
+}
+
+/* The newest one is the first in the list, and the word after that is the main one, which is the oldest. */
+bool python_runtime_are_several(const struct python_layout *layout, uint64_t runtime,
+                                const struct sig_interp_memory *memory)
+{
+    enum { HEAD, MAIN, WORDS };
+    uint64_t words[WORDS];
+    return layout->frames.state.status &&
+           memory->read(memory, words, runtime + layout->interpreters_head, sizeof words, false) &&
+           words[HEAD] != words[MAIN];
 }
 
 /* ---- the language ---- */
 
 static uint64_t find_state(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
-                           const struct sig_interp_thread *whose)
+                           struct sig_interp_thread *whose)
 {
     return python_runtime_find_state(&runtime->python, runtime->address, memory, whose);
+}
+
+static bool are_several(const struct interp_runtime *runtime, const struct sig_interp_memory *memory)
+{
+    return python_runtime_are_several(&runtime->python, runtime->address, memory);
 }
 
 static uint64_t find_holder(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
@@ -162,6 +182,7 @@ const struct interp_language python_language = {
     .machinery = machinery_names,
     .find = find_python,
     .find_state = find_state,
+    .are_several = are_several,
     .find_holder = find_holder,
     .read_names = read_names,
 };

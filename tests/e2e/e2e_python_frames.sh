@@ -14,7 +14,12 @@ has_frames() { # PYTHON
     "$1" -c 'import sys, sqlite3, ctypes; sys.exit(not (3, 8) <= sys.version_info < (3, 15))' 2>/dev/null
 }
 
+has_interpreters() { # PYTHON
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 12))'
+}
+
 root=/
+script=python_frames
 
 judge() { # PYTHON NAME VARIABLES...
     local python=$1 name=$2 variable
@@ -23,7 +28,7 @@ judge() { # PYTHON NAME VARIABLES...
         for variable in "${@:3}"; do
             export "${variable?}"
         done
-        profile_run_in "$root" "$TMP/$name.pb.gz" "$python" "$TESTS/targets/python_frames.py" "$TMP/$name.json" "$hold_s"
+        profile_run_in "$root" "$TMP/$name.pb.gz" "$python" "$TESTS/targets/$script.py" "$TMP/$name.json" "$hold_s"
     ) || fail "$name: the program failed"
     check_profile "$TMP/$name.pb.gz"
     "$PYTHON" "$TESTS/judges/judge_scripts.py" "$TMP/$name.pb.gz" "$TMP/$name.json" || complain "$name: stacks differ"
@@ -33,11 +38,14 @@ count=0
 for python in /usr/bin/python3 "$HOME"/.pyenv/versions/3.*/bin/python3; do
     has_frames "$python" || continue
     judge "$python" "python-$((count += 1))"
+    has_interpreters "$python" || continue
+    script=python_interpreters judge "$python" "interpreters-$count"
 done
 # Its interpreter has a function for each instruction.
 if root=$(other_debian sid python3.14); then
     judge /usr/bin/python3.14 "python-$((count += 1))"
     judge /usr/bin/python3.14 "python-$((count += 1))" WALLPROF_OBSERVE=signal
+    script=python_interpreters judge /usr/bin/python3.14 "interpreters-$count"
 fi
 root=/
 [ "$count" -gt 0 ] || skip "there is no CPython 3.8 to 3.14"

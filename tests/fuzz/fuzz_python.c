@@ -28,6 +28,8 @@ static void build(uint32_t version)
         const uint64_t other = fake_python_code(&python, "other", 20, lines, sizeof lines);
         *fake_at(&python.block, other + python.layout.frames.code.qualname) =
             fake_python_wide_text(&python, wide, 3);
+        if (call == 1 && python.layout.frames.state.status)
+            fake_python_enter_other(&python);
         if (python.layout.frames.frame.has_shims)
             fake_python_shim(&python);
         fake_python_call(&python, code, 4, true);

@@ -65,17 +65,32 @@ static void take_layout(uint32_t version, struct python_layout *ret)
 
 /* ---- its memory ---- */
 
+static uint64_t make_state(struct fake_python *python)
+{
+    const struct sig_python_layout *frames = &python->layout.frames;
+    const uint64_t state = fake_alloc(&python->block, SIG_INTERP_STATE_WORDS);
+    set_word(python, state + frames->state.native_thread_id, FAKE_PYTHON_TID);
+    set_word(python, state + frames->state.thread_id, FAKE_PYTHON_THREAD_ID);
+    if (frames->state.is_frame_in_record)
+        set_word(python, state + frames->state.frame, fake_alloc(&python->block, 2));
+    return state;
+}
+
 void fake_python_init(struct fake_python *python, uint32_t version)
 {
     fake_memory_init(&python->block);
     python->frame = 0;
+    python->other_state = 0;
     take_layout(version, &python->layout);
-    const struct sig_python_layout *frames = &python->layout.frames;
-    python->state = fake_alloc(&python->block, SIG_INTERP_STATE_WORDS);
-    set_word(python, python->state + frames->state.native_thread_id, FAKE_PYTHON_TID);
-    set_word(python, python->state + frames->state.thread_id, FAKE_PYTHON_THREAD_ID);
-    if (frames->state.is_frame_in_record)
-        set_word(python, python->state + frames->state.frame, fake_alloc(&python->block, 2));
+    python->state = make_state(python);
+}
+
+void fake_python_enter_other(struct fake_python *python)
+{
+    python->other_state = python->state;
+    python->state = make_state(python);
+    python->frame = 0;
+    fake_set_half(&python->block, python->state + python->layout.frames.state.status, SIG_PYTHON_CURRENT);
 }
 
 static uint64_t text_header(struct fake_python *python, uint32_t bytes, uint32_t length, uint32_t kind,
@@ -176,8 +191,11 @@ bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack
 {
     static struct sig_interp_frame frames[FAKE_PYTHON_FRAMES];
     static struct sig_interp_scratch scratch;
-    const struct sig_interp_thread thread = {
-        .state = python->state, .native_id = FAKE_PYTHON_TID, .thread_id = FAKE_PYTHON_THREAD_ID};
+    const struct sig_interp_thread thread = {.state =
+                                                 python->other_state ? python->other_state : python->state,
+                                             .others = {python->other_state ? python->state : 0},
+                                             .native_id = FAKE_PYTHON_TID,
+                                             .thread_id = FAKE_PYTHON_THREAD_ID};
     *stack = (struct sig_interp_stack){.frames = frames, .capacity = capacity};
     const struct sig_interp_walk walk = {&thread, &python->block.memory, &scratch, stack};
     sig_interp_begin(&walk);

@@ -22,6 +22,7 @@ struct fake_python {
     struct fake_memory block;
     struct python_layout layout;
     uint64_t state, frame;
+    uint64_t other_state; /* of another interpreter; 0: there is none */
 };
 
 enum {
@@ -54,6 +55,9 @@ uint64_t fake_python_call(struct fake_python *python, uint64_t code, int32_t at,
 
 /* The native call that comes next begins (3.12). */
 uint64_t fake_python_shim(struct fake_python *python);
+
+/* What is called from now on is in another interpreter's state, which the thread uses (3.12 and later). */
+void fake_python_enter_other(struct fake_python *python);
 
 /* Walks with room for so many frames. */
 bool fake_python_walk(struct fake_python *python, struct sig_interp_stack *stack, uint32_t capacity);

@@ -11,6 +11,7 @@ enum { VERSION_3_12 = 0x030c01f0, CODE_TYPE = 0x5000, STATES = 4, FIRST_TID = 10
 
 static struct fake_python python;
 static uint64_t runtime, interpreter, states[STATES];
+static struct sig_interp_thread whose;
 
 static void set_word(uint64_t address, uint64_t value)
 {
@@ -37,7 +38,7 @@ static int setup(void **state)
 
 static uint64_t find(uint64_t native_id, uint64_t c_id)
 {
-    const struct sig_interp_thread whose = {.native_id = native_id, .thread_id = c_id};
+    whose = (struct sig_interp_thread){.native_id = native_id, .thread_id = c_id};
     return python_runtime_find_state(&python.layout, runtime, &python.block.memory, &whose);
 }
 
@@ -60,6 +61,39 @@ static void other_interpreters_have_threads_too(void **state)
     set_word(first + python.layout.interpreter_next, interpreter);
     set_word(runtime + python.layout.interpreters_head, first);
     assert_int_equal(find(FIRST_TID, 0), states[0]);
+}
+
+static void a_thread_may_have_a_state_in_each_interpreter(void **state)
+{
+    const struct sig_python_layout *frames = &python.layout.frames;
+    const uint64_t first = fake_alloc(&python.block, 64), newest = fake_alloc(&python.block, 64);
+    uint64_t other[2];
+    for (int i = 0; i < 2; i++) {
+        other[i] = fake_alloc(&python.block, SIG_INTERP_STATE_WORDS);
+        set_word(other[i] + frames->state.native_thread_id, FIRST_TID + 1);
+    }
+    set_word(first + python.layout.threads_head, other[0]);
+    set_word(newest + python.layout.threads_head, other[1]);
+    set_word(newest + python.layout.interpreter_next, first);
+    set_word(first + python.layout.interpreter_next, interpreter);
+    set_word(runtime + python.layout.interpreters_head, newest);
+    assert_int_equal(find(FIRST_TID + 1, 0), other[1]);
+    assert_int_equal(whose.others[0], other[0]);
+    assert_int_equal(whose.others[1], states[1]);
+    assert_int_equal(whose.others[2], 0);
+    assert_int_equal(find(FIRST_TID, 0), states[0]);
+    assert_int_equal(whose.others[0], 0);
+}
+
+static void the_main_interpreter_alone_is_not_several(void **state)
+{
+    const uint64_t main_at = runtime + python.layout.interpreters_head + 8;
+    set_word(main_at, interpreter);
+    assert_false(python_runtime_are_several(&python.layout, runtime, &python.block.memory));
+    set_word(runtime + python.layout.interpreters_head, fake_alloc(&python.block, 64));
+    assert_true(python_runtime_are_several(&python.layout, runtime, &python.block.memory));
+    python.layout.frames.state.status = 0; /* as before 3.12 */
+    assert_false(python_runtime_are_several(&python.layout, runtime, &python.block.memory));
 }
 
 static void lists_in_circles_end(void **state)
@@ -176,6 +210,8 @@ int main(void)
         cmocka_unit_test_setup(a_state_is_found_by_the_kernels_id, setup),
         cmocka_unit_test_setup(the_c_librarys_id_decides_where_the_kernels_is_not_known, setup),
         cmocka_unit_test_setup(other_interpreters_have_threads_too, setup),
+        cmocka_unit_test_setup(a_thread_may_have_a_state_in_each_interpreter, setup),
+        cmocka_unit_test_setup(the_main_interpreter_alone_is_not_several, setup),
         cmocka_unit_test_setup(lists_in_circles_end, setup),
         cmocka_unit_test_setup(wild_pointers_find_nothing, setup),
         cmocka_unit_test(only_known_versions_have_a_layout),

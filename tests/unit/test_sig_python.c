@@ -114,6 +114,40 @@ static void a_copy_of_the_instructions_is_as_good(void **state)
     assert_int_equal(stack.frames[1].at, 4);
 }
 
+/* The thread's first state is the one that it does not use now: its frames are the outer ones. */
+static void frames_of_several_interpreters_follow_each_other(void **state)
+{
+    fake_python_init(&python, VERSION_3_12);
+    const uint64_t outer = code_named("outer"), inner = code_named("inner");
+    fake_python_shim(&python);
+    fake_python_call(&python, outer, 4, false);
+    fake_python_enter_other(&python);
+    fake_python_shim(&python);
+    fake_python_call(&python, inner, 8, false);
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.count, 2);
+    assert_int_equal(stack.end, SIG_INTERP_WHOLE);
+    assert_int_equal(stack.frames[0].code, inner);
+    assert_int_equal(stack.frames[1].code, outer);
+    assert_true(stack.frames[0].is_entry && stack.frames[1].is_entry);
+    fake_set_half(&python.block, python.state + python.layout.frames.state.status, 0); /* it has come back */
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.frames[0].code, outer);
+}
+
+static void another_interpreters_state_may_be_gone(void **state)
+{
+    fake_python_init(&python, VERSION_3_12);
+    fake_python_shim(&python);
+    fake_python_call(&python, code_named("outer"), 4, false);
+    fake_python_enter_other(&python);
+    fake_python_call(&python, code_named("inner"), 8, false);
+    *fake_at(&python.block, python.state + python.layout.frames.state.native_thread_id) = 1;
+    *fake_at(&python.block, python.state + python.layout.frames.state.thread_id) = 1;
+    assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
+    assert_int_equal(stack.count, 1);
+}
+
 static void a_thread_without_frames_has_none(void **state)
 {
     assert_true(fake_python_walk(&python, &stack, FAKE_PYTHON_FRAMES));
@@ -261,6 +295,8 @@ int main(void)
         cmocka_unit_test_setup(a_shim_without_a_frame_is_a_call_of_its_own, setup),
         cmocka_unit_test_setup(marks_of_references_are_ignored, setup),
         cmocka_unit_test_setup(a_copy_of_the_instructions_is_as_good, setup),
+        cmocka_unit_test_setup(frames_of_several_interpreters_follow_each_other, setup),
+        cmocka_unit_test_setup(another_interpreters_state_may_be_gone, setup),
         cmocka_unit_test_setup(a_thread_without_frames_has_none, setup),
         cmocka_unit_test_setup(another_threads_state_is_refused, setup),
         cmocka_unit_test_setup(recursion_reads_its_code_once, setup),

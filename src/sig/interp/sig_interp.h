@@ -50,16 +50,19 @@ struct sig_interp_memory {
 enum {
     SIG_INTERP_STATE_WORDS = 48,
     SIG_INTERP_FRAME_WORDS = 32,
-    SIG_INTERP_KNOWN_CODES = 16 /* a power of two */
+    SIG_INTERP_KNOWN_CODES = 16, /* a power of two */
+    SIG_INTERP_OTHER_STATES = 3
 };
 
 /* Whose frames are wanted. */
 struct sig_interp_thread {
-    uint64_t state;                 /* the address of what the interpreter has of the thread */
-    uint64_t native_id;             /* the kernel's thread id */
-    uint64_t stack_low, stack_high; /* the part of its own stack that it uses; 0 and 0 if not known */
-    uint64_t thread_id;             /* the C library's, which survives a fork; 0 if not known */
-    uint64_t instruction;           /* what may be the innermost frame's: a register; 0 if not known */
+    uint64_t state; /* the address of what the interpreter has of the thread */
+    uint64_t
+        others[SIG_INTERP_OTHER_STATES]; /* what others of the process have of it, the newest first; or 0 */
+    uint64_t native_id;                  /* the kernel's thread id */
+    uint64_t stack_low, stack_high;      /* the part of its own stack that it uses; 0 and 0 if not known */
+    uint64_t thread_id;                  /* the C library's, which survives a fork; 0 if not known */
+    uint64_t instruction;                /* what may be the innermost frame's: a register; 0 if not known */
 };
 
 /* What a walk needs, and is too large for a handler's stack. The caller's memory, for one walk at a time. */

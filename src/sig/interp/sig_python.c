@@ -187,17 +187,53 @@ static uint64_t innermost_frame(const struct walk *walk)
     return frame;
 }
 
+/* Reads a state into the scratch. False if it is not the thread's. */
+static bool read_state(const struct walk *walk, uint64_t state)
+{
+    const struct sig_interp_walk *common = walk->common;
+    return sig_interp_read(common, common->scratch->state, state, walk->layout->state.bytes, false) &&
+           is_its_state(walk->layout, common->thread, common->scratch->state);
+}
+
+/* Of the state that was read. False if frames further out are not known. */
+static bool walk_state(struct walk *walk)
+{
+    const struct sig_interp_walk *common = walk->common;
+    const struct sig_python_layout *layout = walk->layout;
+    walk->chunk_low = sig_interp_word(common->scratch->state, layout->state.chunk);
+    walk->chunk_high = sig_interp_word(common->scratch->state, layout->state.chunk_top);
+    const uint64_t frame = innermost_frame(walk);
+    if (frame != 0)
+        common->stack->end = (uint8_t)walk_frames(walk, frame);
+    return common->stack->end != SIG_INTERP_CUT;
+}
+
+/* The one that the thread uses; the first one if that is not known. */
+static uint64_t current_state(const struct walk *walk)
+{
+    const struct sig_interp_thread *thread = walk->common->thread;
+    const uint16_t status = walk->layout->state.status;
+    for (int i = 0; i < SIG_INTERP_OTHER_STATES && thread->others[i] && status; i++) {
+        if (read_state(walk, thread->others[i]) &&
+            sig_interp_byte(walk->common->scratch->state, status) & SIG_PYTHON_CURRENT)
+            return thread->others[i];
+    }
+    return thread->state;
+}
+
 bool sig_python_walk(const struct sig_python_layout *layout, const struct sig_interp_walk *common)
 {
     struct walk walk = {common, layout, 0, 0};
-    const uint64_t *state = common->scratch->state;
-    if (!sig_interp_read(common, common->scratch->state, common->thread->state, layout->state.bytes, false) ||
-        !is_its_state(layout, common->thread, state))
+    const struct sig_interp_thread *thread = common->thread;
+    const uint64_t current = current_state(&walk);
+    if (!read_state(&walk, current))
         return false;
-    walk.chunk_low = sig_interp_word(state, layout->state.chunk);
-    walk.chunk_high = sig_interp_word(state, layout->state.chunk_top);
-    const uint64_t frame = innermost_frame(&walk);
-    if (frame != 0)
-        common->stack->end = (uint8_t)walk_frames(&walk, frame);
+    bool is_whole = walk_state(&walk);
+    if (is_whole && current != thread->state && read_state(&walk, thread->state))
+        is_whole = walk_state(&walk);
+    for (int i = 0; i < SIG_INTERP_OTHER_STATES && thread->others[i] && is_whole; i++) {
+        if (thread->others[i] != current && read_state(&walk, thread->others[i]))
+            is_whole = walk_state(&walk);
+    }
     return true;
 }

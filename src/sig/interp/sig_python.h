@@ -10,6 +10,9 @@
  * Since 3.12 a shim stands outside of it: a frame on the native stack that runs no code of the program.
  * Before 3.11 frames are objects, and each has a native call of its own.
  *
+ * A process may have several interpreters, and a thread a state in each. The state that it uses has the
+ * innermost frames, and what called that interpreter is in another one. So their frames follow each other.
+ *
  * Without the GIL (3.14) each thread runs a copy of a function's instructions, so that it can change them.
  *
  * Called from: sig_walk_frames.c.
@@ -31,6 +34,7 @@ struct sig_python_layout {
         uint16_t frame;            /* the pointer to the innermost frame, or to the record that has it */
         bool is_frame_in_record;
         uint16_t frame_in_record;
+        uint16_t status; /* since 3.12: the byte with SIG_PYTHON_CURRENT; 0: it is not known */
     } state;
     struct {
         uint16_t code, previous, instruction, mark;
@@ -49,6 +53,9 @@ struct sig_python_layout {
         uint16_t bytes;  /* as far as it is read */
     } code;
 };
+
+/* In the status of that one of a thread's states that it uses now, or used last: bound_gilstate. */
+enum { SIG_PYTHON_CURRENT = 1 << 3 };
 
 /* See sig_walk_frames.h. The thread's state is its PyThreadState, the layout one that python_layout.h has
  * checked. */
