@@ -106,6 +106,8 @@ _wallprof_arguments() { # COMMAND
     callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     waits,-*) _wallprof_words '--lines --group --dot --output --json --help' ;;
     blame,-*) _wallprof_words '--lines --json --output --help' ;;
+    attach,-*) _wallprof_words '--output --duration --hz --overhead --top --quiet --verbose --help' ;;
+    attach,*) [[ $option == -o || $option == --output ]] && _wallprof_files ;;
     explain,-*) _wallprof_words '--lines --json --output --help' ;;
     view,-*) _wallprof_words '--output --print --serve --help' ;;
     merge,-*) _wallprof_merge_value || _wallprof_words '--output --format --files-from --labels --strict --verbose --help' ;;
@@ -136,7 +138,7 @@ _wallprof() {
     COMPREPLY=()
     _wallprof_here
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _wallprof_words 'run record top explain callers waits blame diff view export merge push mcp recover gather ctl help --help --version'
+        _wallprof_words 'run record attach top explain callers waits blame diff view export merge push mcp recover gather ctl help --help --version'
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == record ]]; then
         _wallprof_run_from 2
     else

@@ -69,17 +69,6 @@ void observe_enter(struct observer *observer, int task_directory, bool is_privat
         remote_sample_open_memory(&observer->remote);
 }
 
-uint64_t observe_cpu_clock(struct observer *observer, struct thread *thread)
-{
-    struct thread_stat_runs runs;
-    if (!observer->target)
-        return clock_read_ns(clock_of_thread(thread->tid));
-    bool is_known =
-        thread_stat_runs(&observer->remote.stats, &thread->stat, thread->tid, &runs) == THREAD_STAT_KNOWN;
-    thread_stat_let_go(&observer->remote.stats);
-    return is_known ? runs.cpu_ns : thread->fold.cpu_clock_ns;
-}
-
 void observe_drop_descriptors(struct observer *observer)
 {
     observer->task_directory = -1;
@@ -215,7 +204,7 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
                             struct observation *ret, bool *ret_seen, uint64_t *ret_cpu_ns)
 {
     struct remote_sample sample;
-    enum remote_result result = sample_outside(observer, thread, &thread->remote, &sample);
+    const enum remote_result result = sample_outside(observer, thread, &thread->remote, &sample);
     *ret_cpu_ns = sample.cpu_ns;
     thread->observe.delay_ns = sample.delay_ns;
     thread->observe.was_runnable = sample.is_runnable;
@@ -223,8 +212,7 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
                 read_remote_sample(thread, now_ns, &sample, result == REMOTE_UNCHANGED, ret);
     observer->made.unchanged += *ret_seen && result == REMOTE_UNCHANGED;
     observer->made.walked += *ret_seen && result == REMOTE_WALKED;
-    if (result == REMOTE_GONE && observer->target)
-        observer->gone = thread;
+    observer->gone = result == REMOTE_GONE && observer->target ? thread : NULL;
     return result != REMOTE_SIGNAL;
 }
 

@@ -20,6 +20,7 @@
 
 #include "remote_sample.h"
 #include "account/account.h"
+#include "base/clock.h"
 #include "interp/interp_replies.h"
 #include "modules/modules.h"
 #include "sig/signal/sig_slots.h"
@@ -77,10 +78,6 @@ void observe_deinit(struct observer *observer);
 /* An interpreter was found: from now on its frames are read too, if there is memory for them. */
 void observe_use_interp(struct observer *observer, struct interp *interp);
 
-/* A thread's CPU clock; of a target's thread as the kernel has it last, or what was seen last if it is gone.
- */
-uint64_t observe_cpu_clock(struct observer *observer, struct thread *thread);
-
 /* The sampler thread runs. is_private: the program cannot see its descriptors. *view is found if unknown. */
 void observe_enter(struct observer *observer, int task_directory, bool is_private,
                    enum thread_stat_view *view);
@@ -137,6 +134,15 @@ void observe_forget(struct observer *observer, struct thread *thread);
 static inline bool observe_has_not_run(struct observer *observer, struct thread *thread)
 {
     return remote_sample_has_not_run(&observer->remote, thread->tid, &thread->stat, &thread->remote);
+}
+
+/* A thread's CPU clock; of a target's thread as the kernel has it last, or what was seen last if it is gone.
+ */
+static inline uint64_t observe_cpu_clock(struct observer *observer, struct thread *thread)
+{
+    return observer->target
+               ? remote_sample_cpu(&observer->remote, thread->tid, &thread->stat, thread->fold.cpu_clock_ns)
+               : clock_read_ns(clock_of_thread(thread->tid));
 }
 
 /* Whether a reply is outstanding for longer than a signal takes, or the thread is silent. */

@@ -337,6 +337,15 @@ uint64_t remote_sample_delay(struct remote_sampler *sampler, pid_t tid, struct t
     return state == THREAD_STAT_KNOWN ? runs.delay_ns : FOLD_NO_DELAY;
 }
 
+uint64_t remote_sample_cpu(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
+                           uint64_t known_ns)
+{
+    struct thread_stat_runs runs;
+    enum thread_stat_state state = thread_stat_runs(&sampler->stats, stat, tid, &runs);
+    thread_stat_let_go(&sampler->stats);
+    return state == THREAD_STAT_KNOWN ? runs.cpu_ns : known_ns;
+}
+
 void remote_sample_learn(struct remote_memory *memory, const struct remote_reply *reply)
 {
     memory->replied.sp = reply->sp;

@@ -111,6 +111,10 @@ bool remote_sample_has_not_run(struct remote_sampler *sampler, pid_t tid, struct
 /* How long it has waited for a CPU in its life, FOLD_NO_DELAY when that cannot be read. */
 uint64_t remote_sample_delay(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat);
 
+/* Its CPU clock, as the kernel has it last; known_ns when that cannot be read. */
+uint64_t remote_sample_cpu(struct remote_sampler *sampler, pid_t tid, struct thread_stat *stat,
+                           uint64_t known_ns);
+
 /*
  * Whether a signal cuts a blocked call short, although its handler has SA_RESTART. number, arguments: of the
  * call. Sockets with a timeout of their own are cut short too, but their calls do not show it. Source: man 7

@@ -12,6 +12,7 @@ WALLPROF=$BUILD/wallprof
 CYCLES=${ATTACH_CYCLES:-50} KILLS=${ATTACH_KILLS:-20}
 subject= # the process that is attached to
 
+# shellcheck disable=SC2317 # called at the end
 on_exit() {
     [ -z "$subject" ] || kill -KILL "$subject" 2>/dev/null
 }
@@ -136,7 +137,7 @@ refuse() { # PATTERN ARGUMENTS...
     shift
     "$WALLPROF" attach "$@" >"$TMP/said" 2>&1
     status=$?
-    grep -q -- "$pattern" "$TMP/said" && [ "$status" -ne 0 ] || complain "attach $*: status $status, says $(cat "$TMP/said")"
+    { grep -q -- "$pattern" "$TMP/said" && [ "$status" -ne 0 ]; } || complain "attach $*: status $status, says $(cat "$TMP/said")"
 }
 
 # Why it cannot be, in words.
@@ -154,7 +155,7 @@ explain() {
     end 0
     begin work ready "$TARGETS/target_attached" work
     local thread
-    thread=$(ls "/proc/$subject/task" | tail -n 1)
+    thread=$(find "/proc/$subject/task" -mindepth 1 -maxdepth 1 ! -name "$subject" -printf '%f\n' | head -n 1)
     refuse "is a thread of process $subject" "$thread"
     mkfifo "$TMP/trace.in"
     "$TARGETS/target_attached" trace "$subject" <"$TMP/trace.in" >"$TMP/trace.out" &

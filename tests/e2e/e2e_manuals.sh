@@ -9,7 +9,7 @@ tool=$BUILD/wallprof
 wrapper=$ROOT/scripts/wallprof-run
 manuals=$ROOT/docs/man
 recording=$ROOT/docs/recording.md
-commands=(top explain callers waits blame diff view export merge push mcp recover gather ctl) # and run, which is wallprof-run
+commands=(attach top explain callers waits blame diff view export merge push mcp recover gather ctl) # and run, which is wallprof-run
 
 # ---- what there is, and what is said ----
 
