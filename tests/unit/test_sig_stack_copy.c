@@ -277,9 +277,29 @@ static void where_the_kernel_refuses_a_descriptor_serves(void **state)
     assert_int_equal(status, 0);
 }
 
+/* What is held is read, at its first and its last word; beyond it nothing is copied, and it stays. */
+static void what_is_held_is_all_there_is(void **state)
+{
+    uint64_t word = 0;
+    copy.held_low = at_page(2);
+    copy.held_bytes = PAGE + sizeof(uint64_t);
+    memcpy(buffer, region + 2 * WORDS_OF_PAGE, copy.held_bytes);
+    region[2 * WORDS_OF_PAGE] = 0; /* since then */
+    sig_stack_begin(&stack, at_page(2) + 16);
+    assert_true(sig_stack_read(&stack, at_page(2), &word));
+    assert_int_equal(word, at_page(2));
+    assert_true(sig_stack_read(&stack, at_page(3), &word));
+    assert_int_equal(word, at_page(3));
+    assert_false(sig_stack_read(&stack, at_page(3) + 8, &word));
+    assert_false(sig_stack_read(&stack, at_page(1), &word));
+    assert_true(sig_stack_read(&stack, at_page(2) + 8, &word));
+    assert_int_equal(word, at_page(2) + 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_held_is_all_there_is, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_expected_is_one_piece, setup, teardown),
         cmocka_unit_test_setup_teardown(the_window_grows_upwards, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_buffer_begins_anew, setup, teardown),

@@ -1,0 +1,248 @@
+/*
+ * The pieces of wallprof attach, of a forked child: it has our modules at our addresses, so that what is seen
+ * of it from outside must be what we know of ourselves.
+ */
+#include "lib/unit.h"
+#include "base/clock.h"
+#include "sig/sys/sig_memory.h"
+#include "tool/attach/attach_modules.h"
+#include "tool/attach/attach_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t child;
+static int its_directory;
+static int ends[2]; /* a pipe from the child */
+
+static uint64_t secret = 1;
+
+static void spin_for_ever(void)
+{
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+/* Waits again and again, and says so if a wait ends early. */
+static void wait_for_ever(void)
+{
+    struct epoll_event event;
+    int epoll = epoll_create1(0);
+    for (;;) {
+        if (epoll_wait(epoll, &event, 1, 1) < 0)
+            _exit(write(ends[1], "!", 1) == 1);
+    }
+}
+
+static void begin(void routine(void))
+{
+    char path[64];
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    child = fork();
+    if (child == 0) {
+        secret = 4711;
+        routine();
+    }
+    snprintf(path, sizeof path, "/proc/%d", (int)child);
+    its_directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(its_directory >= 0);
+    if (trace_try(child) == -EPERM)
+        skip();
+}
+
+/* Returns what its pid was. */
+static pid_t end_child(void)
+{
+    pid_t pid = child;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, __WALL);
+    child = 0;
+    return pid;
+}
+
+static int end(void **state)
+{
+    sig_memory_be_of(0);
+    if (child > 0)
+        end_child();
+    close(its_directory);
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}
+
+static int block_reports(void **state)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    return sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* ---- memory ---- */
+
+static void memory_is_that_of_the_subject(void **state)
+{
+    uint64_t copy = 0;
+    begin(spin_for_ever);
+    sig_memory_be_of(child);
+    assert_int_equal(sig_memory_subject(), child);
+    for (int i = 0; copy != 4711; i++) { /* it may not have begun */
+        assert_true(sig_memory_copy(&copy, (uint64_t)(uintptr_t)&secret, sizeof copy));
+        usleep(1000);
+    }
+    assert_true(sig_memory_peek((uint8_t *)&copy, (uint64_t)(uintptr_t)&secret, sizeof copy));
+    assert_int_equal(copy, 4711);
+    sig_memory_be_of(0);
+    assert_true(sig_memory_copy(&copy, (uint64_t)(uintptr_t)&secret, sizeof copy));
+    assert_int_equal(copy, 1);
+}
+
+/* A process that is gone is not taken for a kernel that refuses. */
+static void a_subject_that_is_gone_gives_nothing(void **state)
+{
+    uint64_t copy = 0;
+    begin(spin_for_ever);
+    sig_memory_be_of(end_child());
+    assert_false(sig_memory_copy(&copy, (uint64_t)(uintptr_t)&secret, sizeof copy));
+    assert_false(sig_memory_peek((uint8_t *)&copy, (uint64_t)(uintptr_t)&secret, sizeof copy));
+    assert_true(sig_memory_has_copies());
+}
+
+/* ---- modules ---- */
+
+static struct attach_modules mapped;
+
+static bool refresh(void *context, struct modules *modules)
+{
+    return attach_modules_refresh(context, modules);
+}
+
+static void assert_same_module(const struct modules *ours, const struct modules *its, uint64_t address)
+{
+    arena_ref our_ref = modules_find(ours, address), its_ref = modules_find(its, address);
+    assert_true(our_ref && its_ref);
+    const struct module *our = arena_at(ours->list.arena, our_ref), *it = arena_at(its->list.arena, its_ref);
+    assert_int_equal(it->start_pc, our->start_pc);
+    assert_int_equal(it->end_pc, our->end_pc);
+    assert_int_equal(it->file_offset, our->file_offset);
+    assert_int_equal(it->load_bias, our->load_bias);
+    assert_int_equal(it->eh_frame_hdr, our->eh_frame_hdr);
+    assert_int_equal(it->cfi_low, our->cfi_low);
+    assert_int_equal(it->cfi_high, our->cfi_high);
+    assert_int_equal(it->build_id_bytes, our->build_id_bytes);
+    assert_memory_equal(it->build_id, our->build_id, sizeof our->build_id);
+    assert_int_equal(it->is_main, our->is_main);
+    assert_false(it->is_permanent);
+    assert_false(it->is_own);
+}
+
+static void its_modules_are_as_the_loader_has_ours(void **state)
+{
+    struct arena our_arena, its_arena;
+    struct modules ours = {.target = NULL}, its = {.target = NULL};
+    begin(spin_for_ever);
+    const struct target target = {.pid = child,
+                                  .directory = its_directory,
+                                  .program = mapped.program,
+                                  .context = &mapped,
+                                  .refresh_modules = refresh};
+    assert_int_equal(arena_init(&our_arena, 1 << 22), 0);
+    assert_int_equal(arena_init(&its_arena, 1 << 22), 0);
+    assert_int_equal(modules_init(&ours, &our_arena), 0);
+    sig_memory_be_of(child);
+    attach_modules_init(&mapped, its_directory, "");
+    its.target = &target;
+    assert_int_equal(modules_init(&its, &its_arena), 0);
+    assert_int_equal(its.now.count, ours.now.count);
+    for (uint32_t i = 0; i < ours.now.count; i++)
+        assert_same_module(&ours, &its, ours.now.entries[i].start_pc);
+    assert_string_equal(its.main_path, ours.main_path);
+    mapped.is_due = true;
+    assert_false(modules_refresh(&its)); /* before its time */
+    mapped.due_ns = 0;
+    assert_false(modules_refresh(&its)); /* nothing has changed */
+    sig_memory_be_of(0);
+    modules_deinit(&its);
+    modules_deinit(&ours);
+    arena_deinit(&its_arena);
+    arena_deinit(&our_arena);
+}
+
+/* ---- stops ---- */
+
+static enum trace_result stop(struct trace_stop *ret)
+{
+    enum trace_result result = trace_begin(child, ret);
+    while (result == TRACE_COMES) {
+        usleep(1000);
+        result = trace_take(child, ret);
+    }
+    return result;
+}
+
+static char state_of_child(void)
+{
+    char text[256] = "";
+    int fd = openat(its_directory, "stat", O_RDONLY | O_CLOEXEC);
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    return strrchr(text, ')')[2];
+}
+
+static void a_thread_that_runs_stands_still_and_goes_on(void **state)
+{
+    struct trace_stop stopped;
+    begin(spin_for_ever);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(stop(&stopped), TRACE_STOPPED);
+        assert_int_equal(state_of_child(), 't');
+        assert_int_equal(stopped.signal, 0);
+        assert_true(trace_let_go(child, &stopped));
+        assert_int_not_equal(state_of_child(), 't');
+    }
+    assert_int_equal(trace_try(child), 0); /* nobody traces it */
+}
+
+/* Also of a thread that waits: the stop itself says so, and the wait goes on. */
+static void a_wait_is_made_again(void **state)
+{
+    struct trace_stop stopped;
+    char byte;
+    unsigned waiting = 0;
+    begin(wait_for_ever);
+    for (int i = 0; i < 300 || waiting == 0; i++) {
+        enum trace_result result = stop(&stopped);
+        assert_int_equal(result, TRACE_STOPPED);
+        waiting += stopped.was_waiting;
+        assert_true(trace_let_go(child, &stopped));
+    }
+    assert_true(read(ends[0], &byte, 1) < 0); /* no wait has ended early */
+    assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+}
+
+static void a_thread_that_is_gone_is_told(void **state)
+{
+    struct trace_stop stopped;
+    begin(spin_for_ever);
+    assert_int_equal(trace_begin(end_child(), &stopped), TRACE_GONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(memory_is_that_of_the_subject, end),
+        cmocka_unit_test_teardown(a_subject_that_is_gone_gives_nothing, end),
+        cmocka_unit_test_teardown(its_modules_are_as_the_loader_has_ours, end),
+        cmocka_unit_test_teardown(a_thread_that_runs_stands_still_and_goes_on, end),
+        cmocka_unit_test_teardown(a_wait_is_made_again, end),
+        cmocka_unit_test_teardown(a_thread_that_is_gone_is_told, end),
+    };
+    return cmocka_run_group_tests(tests, block_reports, NULL);
+}
