@@ -12,7 +12,8 @@
 enum blocking_kind {
     BLOCKING_OTHER,      /* nothing that has a name: sleep, signals */
     BLOCKING_DESCRIPTOR, /* what a descriptor stands for */
-    BLOCKING_POLL,       /* the same, if it is the only one */
+    BLOCKING_POLL,       /* the same, of several */
+    BLOCKING_EPOLL,      /* the same, of the set that a descriptor stands for */
     BLOCKING_QUEUE,      /* a message queue, by its descriptor */
     BLOCKING_CHILD,      /* the end of a process */
 };
@@ -20,8 +21,9 @@ enum blocking_kind {
 struct blocking_call {
     enum blocking_kind kind;
     int descriptor;
-    uint64_t polled; /* of BLOCKING_POLL: where its struct pollfd is */
-    pid_t child;     /* 0: any */
+    uint64_t polled; /* of BLOCKING_POLL: where its struct pollfd are, */
+    uint64_t polled_count;
+    pid_t child; /* 0: any */
 };
 
 struct blocking_call blocking_call_of(long number, const uint64_t arguments[6]);

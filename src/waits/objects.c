@@ -1,5 +1,6 @@
 #include "objects.h"
 #include "descriptor_names.h"
+#include "base/clock.h"
 #include "base/raw_calls.h"
 #include "sig/sys/sig_memory.h"
 
@@ -12,6 +13,11 @@
 _Static_assert((int)DESCRIPTOR_NAME_BYTES <= (int)KNOWN_OBJECT_BYTES &&
                    (int)SOCKET_NAME_BYTES <= (int)KNOWN_OBJECT_BYTES,
                "a name has room");
+
+/* Of the text that has an epoll set's members, 80 bytes for each. */
+enum { MEMBERS_BYTES = 4096 };
+
+static const uint64_t epoll_ns = NS_PER_S / 10;
 
 /* ---- descriptors ---- */
 
@@ -37,6 +43,75 @@ static bool name_descriptor(struct objects *objects, const struct object_wait *w
     sockets_find(&objects->sockets, wait->task_directory, wait->tid, inode, now_ns, ret);
     return *ret != '\0';
 }
+
+/* ---- sets ---- */
+
+static void add_member(struct objects *objects, const struct object_wait *wait, int descriptor,
+                       uint64_t now_ns, struct object_set *set)
+{
+    char link[DESCRIPTOR_LINK_BYTES];
+    uint64_t inode;
+    char *name = set->names[set->count];
+    if (name_descriptor(objects, wait, descriptor, now_ns, name))
+        set->count++;
+    else if (descriptor >= 0 && read_link(wait, descriptor, link) && descriptor_is_socket(link, &inode))
+        strcpy(set->names[set->count++], "socket");
+}
+
+static bool name_polled(struct objects *objects, const struct object_wait *wait,
+                        const struct blocking_call *call, uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
+{
+    struct pollfd polled[OBJECT_SET_MAX];
+    struct object_set set = {.count = 0};
+    const uint64_t count = call->polled_count;
+    if (count > OBJECT_SET_MAX || !sig_memory_copy(polled, call->polled, sizeof *polled * count))
+        return false;
+    if (count == 1)
+        return name_descriptor(objects, wait, polled[0].fd, now_ns, ret);
+    for (uint64_t i = 0; i < count; i++)
+        add_member(objects, wait, polled[i].fd, now_ns, &set);
+    object_set_name(&set, "poll", ret);
+    return set.count > 0;
+}
+
+/* -1: there are too many. */
+static int read_members(const struct object_wait *wait, int descriptor, int ret[OBJECT_SET_MAX])
+{
+    char path[48], text[MEMBERS_BYTES];
+    snprintf(path, sizeof path, "%d/fdinfo/%d", (int)wait->tid, descriptor);
+    int fd = openat(wait->task_directory, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const ssize_t bytes = fd < 0 ? 0 : raw_read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return object_set_members(text, ret);
+}
+
+static void look_into_epoll(struct objects *objects, const struct object_wait *wait, int descriptor,
+                            uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
+{
+    struct object_set set = {.count = 0};
+    int members[OBJECT_SET_MAX];
+    const int count = objects->has_large_epolls ? 0 : read_members(wait, descriptor, members);
+    objects->has_large_epolls |= count < 0;
+    for (int i = 0; i < count; i++)
+        add_member(objects, wait, members[i], now_ns, &set);
+    object_set_name(&set, "epoll", ret);
+}
+
+static bool name_epoll(struct objects *objects, const struct object_wait *wait, int descriptor,
+                       uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
+{
+    struct epoll_name *kept = &objects->epolls[((unsigned)wait->tid + (unsigned)descriptor) % OBJECTS_EPOLLS];
+    if (kept->tid != wait->tid || kept->descriptor != descriptor || now_ns >= kept->due_ns) {
+        *kept = (struct epoll_name){.tid = wait->tid, .descriptor = descriptor, .due_ns = now_ns + epoll_ns};
+        look_into_epoll(objects, wait, descriptor, now_ns, kept->name);
+    }
+    strcpy(ret, kept->name);
+    return true;
+}
+
+/* ---- queues ---- */
 
 /* In a file system of its own: its path begins with the name. */
 static bool name_queue(const struct object_wait *wait, int descriptor, char ret[KNOWN_OBJECT_BYTES])
@@ -91,13 +166,13 @@ bool objects_name(struct objects *objects, const struct object_wait *wait, uint6
                   char ret[KNOWN_OBJECT_BYTES])
 {
     const struct blocking_call call = blocking_call_of(wait->number, wait->arguments);
-    struct pollfd polled;
     switch (call.kind) {
     case BLOCKING_DESCRIPTOR:
         return name_descriptor(objects, wait, call.descriptor, now_ns, ret);
     case BLOCKING_POLL:
-        return sig_memory_copy(&polled, call.polled, sizeof polled) &&
-               name_descriptor(objects, wait, polled.fd, now_ns, ret);
+        return name_polled(objects, wait, &call, now_ns, ret);
+    case BLOCKING_EPOLL:
+        return name_epoll(objects, wait, call.descriptor, now_ns, ret);
     case BLOCKING_QUEUE:
         return name_queue(wait, call.descriptor, ret);
     case BLOCKING_CHILD:

@@ -4,6 +4,9 @@
  * It is asked once for each wait, and answered by the files of /proc. Nothing is done with the program's
  * descriptors: their links are read (proc_fd_link in fs/proc/fd.c), as ps and lsof do.
  *
+ * The members of an epoll set are read at most every 0.1 s for a thread. The kernel holds the set's lock
+ * while it writes them, so once a large set has been met no set is read any more.
+ *
  * A child's program may be what its parent was, if it is asked before the child has executed another one.
  *
  * Called from: the sampler thread, with a descriptor table of its own.
@@ -13,6 +16,7 @@
 
 #include "blocking_calls.h"
 #include "known_objects.h"
+#include "object_sets.h"
 #include "sockets.h"
 
 #include <stdbool.h>
@@ -22,9 +26,18 @@
 /* So many children are told apart by their pids. Later ones are called by their programs. */
 enum { OBJECTS_CHILDREN = 32 };
 
+enum { OBJECTS_EPOLLS = 16 };
+
 struct objects {
     struct known_objects known;
     struct sockets sockets;
+    struct epoll_name {
+        pid_t tid; /* 0: none */
+        int descriptor;
+        uint64_t due_ns; /* when to look again */
+        char name[KNOWN_OBJECT_BYTES];
+    } epolls[OBJECTS_EPOLLS]; /* by both */
+    bool has_large_epolls;    /* then no set is read any more */
     pid_t children[OBJECTS_CHILDREN];
     uint32_t child_count;
 };

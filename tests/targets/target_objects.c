@@ -270,6 +270,16 @@ static void begin_files(const char *directory)
     }
 }
 
+static int set_of(int first, int second)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    const int set = epoll_create1(0);
+    must(epoll_ctl(set, EPOLL_CTL_ADD, first, &event), "epoll_ctl");
+    if (second >= 0)
+        must(epoll_ctl(set, EPOLL_CTL_ADD, second, &event), "epoll_ctl");
+    return set;
+}
+
 static void begin_events(void)
 {
     int ends[2];
@@ -284,6 +294,9 @@ static void begin_events(void)
     begin("inotify", wait_read, inotify_init(), SYS_read, "inotify");
 #ifdef SYS_epoll_wait
     begin("epoll", wait_epoll, epoll_create1(0), SYS_epoll_wait, "epoll");
+    begin("epoll-set", wait_epoll, set_of(ends[0], eventfd(0, 0)), SYS_epoll_wait,
+          "epoll of 1 eventfd, 1 pipe");
+    begin("epoll-one", wait_epoll, set_of(ends[0], -1), SYS_epoll_wait, "pipe");
 #endif
     begin("sleep", wait_sleep, -1, SYS_clock_nanosleep, "-");
 }

@@ -2,6 +2,7 @@
 #include "lib/unit.h"
 #include "waits/blocking_calls.h"
 #include "waits/descriptor_names.h"
+#include "waits/object_sets.h"
 #include "waits/sockets.h"
 #include "base/clock.h"
 
@@ -38,11 +39,13 @@ static void a_call_waits_for_its_descriptor(void **state)
     assert_int_equal(call(SYS_mq_timedreceive, 7, 0).kind, BLOCKING_QUEUE);
 }
 
-static void one_that_is_polled_is_waited_for(void **state)
+static void sets_are_polled(void **state)
 {
     assert_int_equal(call(SYS_ppoll, 4096, 1).kind, BLOCKING_POLL);
     assert_int_equal(call(SYS_ppoll, 4096, 1).polled, 4096);
-    assert_int_equal(call(SYS_ppoll, 4096, 2).kind, BLOCKING_OTHER);
+    assert_int_equal(call(SYS_ppoll, 4096, 2).polled_count, 2);
+    assert_int_equal(call(SYS_epoll_pwait, 7, 0).kind, BLOCKING_EPOLL);
+    assert_int_equal(call(SYS_epoll_pwait, 7, 0).descriptor, 7);
     assert_int_equal(call(SYS_ppoll, 0, 0).kind, BLOCKING_OTHER);
 }
 
@@ -98,6 +101,48 @@ static void a_socket_has_an_inode(void **state)
     assert_true(descriptor_is_socket("socket:[4711]", &inode));
     assert_int_equal(inode, 4711);
     assert_false(descriptor_is_socket("pipe:[4711]", &inode));
+}
+
+/* ---- sets ---- */
+
+static void assert_set(const char *const *names, uint32_t count, const char *wanted)
+{
+    struct object_set set = {.count = count};
+    char name[KNOWN_OBJECT_BYTES];
+    for (uint32_t i = 0; i < count; i++)
+        strcpy(set.names[i], names[i]);
+    object_set_name(&set, "epoll", name);
+    assert_string_equal(name, wanted);
+}
+
+static void a_set_is_called_by_its_members(void **state)
+{
+    const char *const names[] = {"tcp 10.0.0.7:5432", "eventfd", "tcp 10.0.0.8:5432", "eventfd",
+                                 "tcp 10.0.0.7:5432"};
+    const char *const many[OBJECT_SET_MAX] = {"pipe", "eventfd", "pipe", "pipe", "pipe",
+                                              "pipe", "pipe",    "pipe", "pipe", "pipe"};
+    assert_set(names, 0, "epoll");
+    assert_set(names, 1, "tcp 10.0.0.7:5432");
+    assert_set(names, 2, "epoll of 1 eventfd, tcp 10.0.0.7:5432");
+    assert_set(names, 3, "epoll of 1 eventfd, 2 tcp");
+    assert_set(names, 5, "epoll of 2 eventfd, 3 tcp");
+    assert_set(many, 10, "epoll of 1 eventfd, many pipe");
+    assert_set(many + 2, 8, "pipe");
+}
+
+static void members_stand_in_a_file(void **state)
+{
+    static const char *const row = "tfd: %8d events:       19 data:  5  pos:0 ino:61 sdev:9\n";
+    char text[4096] = "pos:\t0\nflags:\t02\nmnt_id:\t15\nino:\t1057\n";
+    int members[OBJECT_SET_MAX];
+    assert_int_equal(object_set_members(text, members), 0);
+    for (int i = 1; i <= OBJECT_SET_MAX; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), row, 10 * i);
+        assert_int_equal(object_set_members(text, members), i);
+        assert_int_equal(members[i - 1], 10 * i);
+    }
+    snprintf(text + strlen(text), sizeof text - strlen(text), row, 4711);
+    assert_int_equal(object_set_members(text, members), -1);
 }
 
 /* ---- rows ---- */
@@ -256,11 +301,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_waits_for_its_descriptor),
-        cmocka_unit_test(one_that_is_polled_is_waited_for),
+        cmocka_unit_test(sets_are_polled),
         cmocka_unit_test(a_child_is_named_by_its_pid),
         cmocka_unit_test(links_tell_what_descriptors_are),
         cmocka_unit_test(of_a_long_path_the_end_is_kept),
         cmocka_unit_test(a_socket_has_an_inode),
+        cmocka_unit_test(a_set_is_called_by_its_members),
+        cmocka_unit_test(members_stand_in_a_file),
         cmocka_unit_test(a_connection_is_called_by_its_peer),
         cmocka_unit_test(others_connections_are_called_by_our_port),
         cmocka_unit_test(who_has_no_peer_has_a_port),
