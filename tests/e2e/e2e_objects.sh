@@ -38,9 +38,19 @@ if [ "$(id -u)" -eq 0 ]; then
     prefix=(setpriv --reuid 65534 --regid 65534 --clear-groups)
     record nobody held 300 WALLPROF_START=0
     "$PYTHON" "$judge" held "$TMP/nobody.pb.gz" "$TMP/nobody.truth" || complain "a thing is not as it was, for nobody"
+    hide='mount -t proc -o hidepid=2 proc /proc'
+    if unshare -m bash -c "$hide" 2>/dev/null; then
+        prefix=(unshare -m bash -c "$hide && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"\$@\"" hidden)
+        record hidden held 300 WALLPROF_START=0
+        "$PYTHON" "$judge" held "$TMP/hidden.pb.gz" "$TMP/hidden.truth" ||
+            complain "a thing is not as it was where other processes are hidden"
+    else
+        leave_out hidden "/proc cannot be mounted here"
+    fi
     prefix=()
 else
     leave_out nobody "only root can become somebody else"
+    leave_out hidden "only root can mount /proc"
 fi
 
 # ---- descriptors that are used again ----
