@@ -89,7 +89,7 @@ print(*[row["flat"]["wall_ns"] for row in json.load(sys.stdin)["rows"] if row["n
     done
 done
 run_pprof -tags "$TMP/default.pb.gz" 2>/dev/null | awk '/^ *[a-z_]+: Total/ { print $1 }' | tr -d '\n' >"$TMP/tags"
-assert_equal "pprof's tags" "$(cat "$TMP/tags")" "phase:role:thread:thread_id:wait:"
+assert_equal "pprof's tags" "$(cat "$TMP/tags")" "on:phase:role:thread:thread_id:wait:"
 for option in "" "-b function" "-b line"; do
     # shellcheck disable=SC2086 # options, or none
     ! "$BUILD/wallprof" top -n 0 -w 0 $option "$TMP/default.store" | grep -F "phase=" ||

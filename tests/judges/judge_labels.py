@@ -21,7 +21,7 @@ import sys
 
 from pprof_read import SAMPLES, WALL, Profile
 
-OURS = {"thread", "thread_id", "wait", "end_timestamp_ns"}
+OURS = {"thread", "thread_id", "wait", "on", "holder", "end_timestamp_ns"}
 STILL_MAX = 0.25
 
 
