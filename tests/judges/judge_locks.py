@@ -25,7 +25,7 @@ def waits_of(profile):
     """Wall time by thread, holder and lock, "-" for none."""
     sums = collections.Counter()
     for sample in profile.message.sample:
-        if profile.stack(sample)[0] in PSEUDO:
+        if profile.stack(sample)[0] in PSEUDO or not sample.value[WALL]:  # blame only: of another thread's wait
             continue
         said = {profile.text(label.key): profile.text(label.str) for label in sample.label}
         sums[profile.thread(sample)[1], said.get("holder", "-"), said.get("on", "-")] += sample.value[WALL]
