@@ -2,6 +2,7 @@
 #include "sampler_internal.h"
 #include "base/clock.h"
 #include "base/smaller.h"
+#include "sig/sys/sig_atomic.h"
 #include "proc_tasks.h"
 
 #include <stddef.h>
@@ -69,6 +70,8 @@ static enum look ask(struct sampler *sampler, struct thread *thread)
 static enum look look_at(struct sampler *sampler, struct thread *thread, struct wait_locations *wait)
 {
     struct observation seen;
+    if (sig_load_relaxed(&thread->annotations.is_uninteresting)) /* its stacks are not to be read */
+        return LOOK_NONE;
     look_as_sampled(thread);
     enum look look = observe_look(&sampler->observer, thread, sampler->waits.tick_ns, &seen);
     if (look == LOOK_RUNS)

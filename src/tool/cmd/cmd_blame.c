@@ -13,20 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char help[] =
-    "usage: wallprof blame [OPTIONS] FILE\n"
-    "Shows who made others wait for locks: what those who held them did meanwhile,\n"
-    "weighted by how long others waited for it, the worst first. Where a holder\n"
-    "waited for a lock itself, the thread at the end of that chain is shown. FILE is\n"
-    "a store or a .pb.gz file of wallprof's; - is standard input.\n"
-    "\n"
-    "  -n, --lines N      number of functions; 0 for all. Default: 5, JSON: all.\n"
-    "  -o, --output FILE  write it there instead of to standard output\n"
-    "  -j, --json         as JSON: {version: 1, command, blame_ns, waited_ns,\n"
-    "                     culprits: [{thread, function, blame_ns, locks: [{blame_ns,\n"
-    "                     on, holder}], stacks: [{blame_ns, functions}], waiters:\n"
-    "                     [{thread, function, wall_ns}]}]}; functions are innermost\n"
-    "                     first; unknown is null\n";
+static const char help[] = "usage: wallprof blame [OPTIONS] FILE\n"
+                           "Shows who made others wait for locks: what those who held them did meanwhile,\n"
+                           "weighted by how long others waited for it, the worst first. Where a holder\n"
+                           "waited for a lock itself, the thread at the end of that chain is shown. FILE is\n"
+                           "a store or a .pb.gz file of wallprof's; - is standard input.\n"
+                           "\n"
+                           "  -n, --lines N      number of functions; 0 for all. Default: 5, JSON: all.\n"
+                           "  -o, --output FILE  write it there instead of to standard output\n"
+                           "  -j, --json         as JSON: {version: 1, command, blame_ns, waited_ns,\n"
+                           "                     culprits: [{thread, function, blame_ns, locks: [{blame_ns,\n"
+                           "                     on, holder}], stacks: [{blame_ns, functions}], waiters:\n"
+                           "                     [{thread, function, wall_ns}]}]}; functions are innermost\n"
+                           "                     first; unknown is null\n";
 
 enum { DEFAULT_LINES = 5 };
 
