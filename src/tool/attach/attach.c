@@ -18,7 +18,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,12 +36,13 @@ static void read_command(struct attach *attach)
                           attach->command, sizeof attach->command);
 }
 
-/* Whether it has another root directory than we have: then its files are reached through that. */
-static bool has_other_root(int directory)
+/* Whether it is in another mount namespace: then its paths are not ours. One of our own namespace with
+ * another root directory is shown with our paths. */
+static bool has_other_mounts(int directory)
 {
-    struct stat ours, its;
-    return stat("/", &ours) == 0 && fstatat(directory, "root/.", &its, 0) == 0 &&
-           (ours.st_dev != its.st_dev || ours.st_ino != its.st_ino);
+    char ours[64] = "", its[64] = "";
+    return readlink("/proc/self/ns/mnt", ours, sizeof ours - 1) > 0 &&
+           readlinkat(directory, "ns/mnt", its, sizeof its - 1) > 0 && strcmp(ours, its) != 0;
 }
 
 /* NSpid has an id for each PID namespace, ours first, that it is in. */
@@ -71,7 +71,7 @@ static uint64_t process_utc_ns(const struct attach *attach)
 
 static void describe(struct attach *attach)
 {
-    if (has_other_root(attach->directory))
+    if (has_other_mounts(attach->directory))
         snprintf(attach->root, sizeof attach->root, "/proc/%d/root", (int)attach->pid);
     attach_modules_init(&attach->modules, attach->directory, attach->root);
     read_command(attach);
@@ -244,6 +244,8 @@ static void record(struct attach *attach)
     attach->end_ns = clock_monotonic_ns();
     if (attach->has_ended)
         snprintf(attach->ending, sizeof attach->ending, "ended while it was recorded");
+    sampler_collect(sampler, attach->end_ns);
+    attach_observe_give_up(&attach->observer);
     sampler_close(sampler, attach->end_ns);
 }
 

@@ -238,6 +238,14 @@ void attach_observe_forget(struct attach_observer *attached, struct thread *thre
     thread->observe.slot = -1;
 }
 
+void attach_observe_give_up(struct attach_observer *attached)
+{
+    for (uint32_t i = 0; i < attached->awaited_count; i++) {
+        if (attached->awaited[i].thread)
+            attach_observe_forget(attached, attached->awaited[i].thread);
+    }
+}
+
 unsigned attach_observe_pause_us(const struct attach_observer *attached, unsigned percent)
 {
     const uint64_t wanted = (attached->counts.stops * percent + 99) / 100;

@@ -41,11 +41,8 @@ struct attach_observer {
 int attach_observe_init(struct attach_observer *attached);
 void attach_observe_deinit(struct attach_observer *attached);
 
-/* Whether threads are awaited. */
-static inline bool attach_observe_awaits(const struct attach_observer *attached)
-{
-    return attached->awaited_count > 0;
-}
+/* At the end: threads that have not come are not observed. */
+void attach_observe_give_up(struct attach_observer *attached);
 
 /* As struct target has them. */
 bool attach_observe_thread(struct attach_observer *attached, struct observer *observer, struct thread *thread,
