@@ -195,7 +195,10 @@ static enum remote_result sample_outside(struct observer *observer, struct threa
                                           .labels_at = &thread->annotations.labels,
                                           .is_silent = thread->observe.is_silent || observer->target,
                                           .may_run = thread->fold.was_running || !thread->fold.first};
-    return remote_sample(&observer->remote, &subject, ret);
+    const enum remote_result result = remote_sample(&observer->remote, &subject, ret);
+    thread->observe.delay_ns = ret->delay_ns;
+    thread->observe.was_runnable = ret->is_runnable;
+    return result;
 }
 
 /* False when the thread must get a request, with *ret_cpu_ns for send_signal. Else *ret_seen tells whether
@@ -206,8 +209,6 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
     struct remote_sample sample;
     const enum remote_result result = sample_outside(observer, thread, &thread->remote, &sample);
     *ret_cpu_ns = sample.cpu_ns;
-    thread->observe.delay_ns = sample.delay_ns;
-    thread->observe.was_runnable = sample.is_runnable;
     *ret_seen = (result == REMOTE_UNCHANGED || result == REMOTE_WALKED) &&
                 read_remote_sample(thread, now_ns, &sample, result == REMOTE_UNCHANGED, ret);
     observer->made.unchanged += *ret_seen && result == REMOTE_UNCHANGED;
@@ -285,8 +286,6 @@ enum look observe_look(struct observer *observer, struct thread *thread, uint64_
         return LOOK_COMES;
     thread->observe.snapshot = observer->snapshot;
     enum remote_result result = sample_outside(observer, thread, &thread->look.memory, &sample);
-    thread->observe.delay_ns = sample.delay_ns;
-    thread->observe.was_runnable = sample.is_runnable;
     if (result == REMOTE_SIGNAL)
         return LOOK_RUNS;
     if (result == REMOTE_GONE ||
@@ -313,18 +312,6 @@ static void release_slot(struct observer *observer, uint32_t slot)
     observer->orphan[slot] = NULL;
     observer->owner[slot] = NULL;
     sig_slots_release(&observer->slots, slot);
-}
-
-/* Remote samples learn only from a whole stack of a blocked thread. */
-static void learn_reply(struct thread *thread, const struct sig_slot *slot)
-{
-    bool is_usable = slot->was_blocked && !slot->by_stack_cache;
-    const struct remote_reply reply = {.sp = is_usable ? slot->sp : 0,
-                                       .pc = is_usable ? slot->pc : 0,
-                                       .fp = slot->fp,
-                                       .addresses = slot->addresses,
-                                       .depth = slot->depth};
-    remote_sample_learn(&thread->remote, &reply);
 }
 
 /* False for a reply of another thread, to which the tid had passed. */
@@ -357,7 +344,7 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
                   .moment = {.snapshot = thread->observe.snapshot, .unloads = slot->unloads}},
         .by_full_walk = slot->by_full_walk,
         .is_look = thread->observe.is_look};
-    learn_reply(thread, slot);
+    remote_sample_learn(&thread->remote, slot);
     observer->made.replied += !ret->is_look;
     return true;
 }

@@ -5,6 +5,7 @@
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
 #include "sig/sys/sig_arch.h"
+#include "sig/signal/sig_slots.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -346,10 +347,11 @@ uint64_t remote_sample_cpu(struct remote_sampler *sampler, pid_t tid, struct thr
     return state == THREAD_STAT_KNOWN ? runs.cpu_ns : known_ns;
 }
 
-void remote_sample_learn(struct remote_memory *memory, const struct remote_reply *reply)
+void remote_sample_learn(struct remote_memory *memory, const struct sig_slot *reply)
 {
-    memory->replied.sp = reply->sp;
-    memory->replied.pc = reply->pc;
+    const bool is_usable = reply->was_blocked && !reply->by_stack_cache;
+    memory->replied.sp = is_usable ? reply->sp : 0;
+    memory->replied.pc = is_usable ? reply->pc : 0;
     memory->replied.fp = reply->fp;
     memory->replied.stack = hash_stack(reply->addresses, reply->depth);
 }

@@ -123,12 +123,9 @@ uint64_t remote_sample_cpu(struct remote_sampler *sampler, pid_t tid, struct thr
  */
 bool remote_sample_is_cut_short(long number, const uint64_t arguments[6]);
 
-/* What a reply tells: where the thread was blocked, and its stack. */
-struct remote_reply {
-    uint64_t sp, pc, fp; /* sp and pc are 0 when it was not blocked, or addresses are not the whole stack */
-    const uint64_t *addresses;
-    uint32_t depth;
-};
-void remote_sample_learn(struct remote_memory *memory, const struct remote_reply *reply);
+/* What a reply tells: where the thread was blocked, and its stack. Only a whole stack of a thread that was
+ * blocked teaches something. */
+struct sig_slot;
+void remote_sample_learn(struct remote_memory *memory, const struct sig_slot *reply);
 
 #endif

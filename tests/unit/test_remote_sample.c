@@ -164,9 +164,7 @@ static const struct sig_slot *request_sample(struct subject *subject)
     sig_slots_wait(&slots, clock_monotonic_ns() + 10ULL * NS_PER_S);
     assert_true(sig_slots_is_done(&slots, (uint32_t)index));
     const struct sig_slot *slot = &slot_memory[index];
-    const struct remote_reply reply = {
-        .sp = slot->sp, .pc = slot->pc, .fp = slot->fp, .addresses = slot->addresses, .depth = slot->depth};
-    remote_sample_learn(&subject->memory, &reply);
+    remote_sample_learn(&subject->memory, slot);
     sig_slots_release(&slots, (uint32_t)index);
     return &slot_memory[index];
 }
