@@ -88,7 +88,7 @@ void lock_functions_forget(struct lock_functions *functions)
     functions->is_known = false;
 }
 
-/* They are loaded with the program, and stay. */
+/* They are loaded with the program, and stay. Of another process's modules nobody knows which do. */
 static void find_functions(struct lock_functions *functions)
 {
     const struct modules *modules = functions->modules;
@@ -96,7 +96,8 @@ static void find_functions(struct lock_functions *functions)
     for (uint32_t i = 0; i < modules->now.count && functions->library_count < LOCK_LIBRARIES_MAX; i++) {
         const struct modules_entry *entry = &modules->now.entries[i];
         const struct module *module = entry->record ? arena_at(modules->list.arena, entry->record) : NULL;
-        if (!module || !module->is_permanent || !is_library(base_name(modules, module)))
+        const bool may_be = module && (module->is_permanent || modules->target);
+        if (!may_be || !is_library(base_name(modules, module)))
             continue;
         functions->libraries[functions->library_count++] = entry->record;
         add_functions(functions, module);

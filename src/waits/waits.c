@@ -24,7 +24,10 @@ void waits_deinit(struct lock_waits *waits)
 
 void waits_modules_changed(struct lock_waits *waits)
 {
-    lock_functions_forget_frames(&waits->functions);
+    if (waits->functions.modules->target) /* it may have executed another program */
+        lock_functions_forget(&waits->functions);
+    else
+        lock_functions_forget_frames(&waits->functions);
 }
 
 void waits_forget(struct lock_waits *waits)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# wallprof attach: a process is recorded from outside, truly, and does not notice. See target_truth.c, target_attached.c and
-# docs/design/external.md.
+# wallprof attach: a process is recorded from outside, truly, and does not notice. See target_truth.c, target_locks.cc,
+# target_attached.c and docs/design/external.md.
 #
 # ATTACH_CYCLES, ATTACH_KILLS: how often it attaches and leaves, and how often it is killed meanwhile.
 # test: long
@@ -85,6 +85,15 @@ judge_truth() {
     read_pprof comments "$TMP/truth.pb.gz"
     show_top "$TMP/truth.pb.gz" 5
     "$PYTHON" "$TESTS/judges/judge_truth.py" "$TMP/truth.pb.gz" "$TMP/truth.out" 100 8 outside || complain "not the truth"
+}
+
+# Which lock each thread waits for, and who holds it: as from inside.
+judge_locks() {
+    echo "== locks"
+    begin locks futex "$TARGETS/target_locks" held
+    WALLPROF_OVERHEAD=off "$WALLPROF" attach -q -d 1s -o "$TMP/locks.pb.gz" "$subject" || fail "attach ended with status $?"
+    end 0
+    "$PYTHON" "$TESTS/judges/judge_locks.py" held "$TMP/locks.pb.gz" "$TMP/locks.out" || complain "a lock or a holder is not as it was"
 }
 
 # What it does is as without us, however often somebody comes and goes.
@@ -173,6 +182,7 @@ explain() {
 
 check_permission
 judge_truth
+judge_locks
 come_and_go
 leave
 explain

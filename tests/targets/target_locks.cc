@@ -1,11 +1,16 @@
 /*
  * Threads that wait for locks, and threads that hold them.
  *
- *     target_locks held MS     every kind of lock, and what is none: each is held for MS, from when all who
- * wait for it do. Records that time only (WALLPROF_START=0). Prints the truth, a line WAITER HOLDER ON for
- * each that waits: "-" where nobody can be named. target_locks swap MS     locks that change hands all the
- * time, whose memory is used again, and whose holders have died. A thread's name begins with its group, and
- * only threads of one group take the same lock; those that begin with "none" wait for a dead thread.
+ *     target_locks held [MS]
+ *     target_locks swap MS
+ *
+ * held: every kind of lock, and what is none: each is held for MS, or until the end of its input, from when
+ * all who wait for it do. Records that time only (WALLPROF_START=0). Prints the truth first, a line
+ * WAITER HOLDER ON for each that waits: "-" where nobody can be named.
+ *
+ * swap: locks that change hands all the time, whose memory is used again, and whose holders have died. A
+ * thread's name begins with its group, and only threads of one group take the same lock; those that begin
+ * with "none" wait for a dead thread.
  */
 #include "target.h"
 #include "wallprof.h"
@@ -344,6 +349,21 @@ static pid_t begin_shared()
     return child;
 }
 
+static void tell()
+{
+    for (const waiter *one : waiters)
+        printf("%s\t%s\t%s\n", one->name.c_str(), one->holder.c_str(), one->on.c_str());
+    fflush(stdout);
+}
+
+static void await_end_of_input()
+{
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+}
+
+/* ms: for so long; 0: until the end of its input. */
 static void hold(uint64_t ms)
 {
     const pid_t child = begin_shared();
@@ -356,12 +376,13 @@ static void hold(uint64_t ms)
                                           : waits_for(one->tid, nullptr, SIZE_MAX)))
             usleep(1000);
     }
+    tell();
     wallprof_start();
-    usleep((useconds_t)(ms * 1000));
+    if (ms)
+        usleep((useconds_t)(ms * 1000));
+    else
+        await_end_of_input();
     wallprof_stop();
-    for (const waiter *one : waiters)
-        printf("%s\t%s\t%s\n", one->name.c_str(), one->holder.c_str(), one->on.c_str());
-    fflush(stdout);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     _exit(failures != 0);
@@ -465,11 +486,12 @@ static void swap(uint64_t ms)
 int main(int argc, char **argv)
 {
     const uint64_t ms = argc == 3 ? strtoull(argv[2], nullptr, 10) : 0;
-    if (ms == 0) {
-        fprintf(stderr, "usage: target_locks held|swap MS\n");
+    const bool is_held = argc > 1 && strcmp(argv[1], "held") == 0;
+    if (ms == 0 && !(is_held && argc == 2)) {
+        fprintf(stderr, "usage: target_locks held [MS] | swap MS\n");
         return 2;
     }
-    if (strcmp(argv[1], "held") == 0)
+    if (is_held)
         hold(ms);
     else
         swap(ms);
