@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "sig/sys/sig_memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -259,4 +260,37 @@ arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *fr
         interp->cached++;
     }
     return location;
+}
+
+/* ---- what a native function is called for ---- */
+
+static bool is_of_library(const struct interp *interp, const struct tree_script *script)
+{
+    return interp->runtime.language->is_library && interp->runtime.language->is_library(script->file);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool interp_caller(struct interp *interp, const struct sig_interp_stack *stack, arena_ref module, char *ret,
+                   size_t bytes)
+{
+    bool is_found = false, is_library = true;
+    for (uint32_t i = 0; module && module == interp->module && i < stack->count && is_library; i++) {
+        uint64_t native_start;
+        const arena_ref at =
+            stack->frames[i].code ? interp_locate(interp, &stack->frames[i], &native_start) : 0;
+        const struct location *location = at ? tree_location_at(interp->tree, at) : NULL;
+        if (!location || !tree_is_script(location) || stack->frames[i].is_native)
+            continue;
+        const struct tree_script script = tree_script_of(interp->tree->arena, location);
+        is_library = is_of_library(interp, &script);
+        if (!is_found || !is_library)
+            snprintf(ret, bytes, "%s %s:%u", script.function, last_part(script.file), script.first_line);
+        is_found = true;
+    }
+    return is_found;
 }

@@ -142,6 +142,14 @@ void interp_note_gil(struct interp *interp, const uint64_t *addresses, size_t de
 /* The location that stands for that function, take_gil; 0 without memory. */
 arena_ref interp_gil_location(struct interp *interp);
 
+/*
+ * Of a thread in a native function of that module: the function of the program that the interpreter runs,
+ * "load shop.py:11". Those of the language's own library are passed over if there is another one. False: the
+ * module is not the interpreter's, or nothing has a name.
+ */
+bool interp_caller(struct interp *interp, const struct sig_interp_stack *stack, arena_ref module, char *ret,
+                   size_t bytes);
+
 /* The location of a frame with a code object; 0 without memory. *ret_native_start: where the native function
  * begins that the frame stands for; 0 if it is none, or not known. */
 arena_ref interp_locate(struct interp *interp, const struct sig_interp_frame *frame,

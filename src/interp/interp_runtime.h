@@ -74,6 +74,9 @@ struct interp_language {
     uint64_t (*find_holder)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
                             uint64_t futex);
 
+    /* Whether a file is of the language's own library. NULL: none is. */
+    bool (*is_library)(const char *file);
+
     /* False if the code is not there any more, or makes no sense. */
     bool (*read_names)(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
                        const struct sig_interp_frame *frame, struct interp_names *ret);

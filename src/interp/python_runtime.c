@@ -173,6 +173,13 @@ static bool read_names(const struct interp_runtime *runtime, const struct sig_in
     return python_names_read(&runtime->python, memory, frame, ret);
 }
 
+/* The standard library, and modules that are part of the interpreter. Not what was installed below it. */
+static bool is_library(const char *file)
+{
+    const bool is_installed = strstr(file, "/site-packages/") || strstr(file, "/dist-packages/");
+    return (strstr(file, "/lib/python") && !is_installed) || strncmp(file, "<frozen ", 8) == 0;
+}
+
 const struct interp_language python_language = {
     .name = "Python",
     .in_library = "python",
@@ -184,5 +191,6 @@ const struct interp_language python_language = {
     .find_state = find_state,
     .are_several = are_several,
     .find_holder = find_holder,
+    .is_library = is_library,
     .read_names = read_names,
 };

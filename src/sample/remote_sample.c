@@ -199,16 +199,28 @@ static struct gil_wait read_gil(const struct remote_sampler *sampler, const stru
     return (struct gil_wait){true, interp_gil_holder(sampler->interp, call->arguments)};
 }
 
+/* What the interpreter of a thread runs. */
+struct running_script {
+    struct interp *interp;
+    const struct sig_interp_stack *stack; /* NULL: nothing */
+};
+
+static bool find_script(void *context, arena_ref module, char *ret, size_t bytes)
+{
+    const struct running_script *script = context;
+    return script->stack && interp_caller(script->interp, script->stack, module, ret, bytes);
+}
+
 static void find_wait(struct remote_sampler *sampler, const struct remote_thread *thread,
                       const struct thread_stat_call *call, const struct sig_remote_walk *walk,
-                      struct wait_locations *ret)
+                      struct remote_sample *ret)
 {
+    struct running_script script = {sampler->interp, ret->interp};
     const struct waits_walk seen = {.tid = thread->tid,
                                     .words = &sampler->lock_words,
                                     .arguments = call->arguments,
-                                    .addresses = walk->addresses,
-                                    .depth = walk->depth};
-    waits_find(sampler->waits, &seen, &thread->memory->wait, ret);
+                                    .stack = {walk->addresses, walk->depth, find_script, &script}};
+    waits_find(sampler->waits, &seen, &thread->memory->wait, &ret->wait);
 }
 
 /* That takes some microseconds. So it is done when the sample is there, and counts if the thread has still
@@ -293,7 +305,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         if (gil.is_gil && sampler->waits)
             waits_find_named(sampler->waits, "GIL", gil.holder, &ret->wait);
         else if (lock)
-            find_wait(sampler, thread, &call, &walk, &ret->wait);
+            find_wait(sampler, thread, &call, &walk, ret);
         else if (sampler->waits)
             find_object(sampler, thread, &call, &ret->wait);
         ret->depth = walk.depth;

@@ -189,7 +189,8 @@ static void name_waiter(struct sampler *sampler, arena_ref node, char ret[LOCK_N
         if (!location->pseudo && location->module)
             addresses[depth++] = location->address;
     }
-    known_locks_waiter(&sampler->waits.names, &sampler->waits.functions, addresses, depth, ret);
+    const struct lock_stack stack = {.addresses = addresses, .depth = depth};
+    known_locks_waiter(&sampler->waits.names, &sampler->waits.functions, &stack, ret);
 }
 
 static const char *name_of_label(const struct sampler *sampler, arena_ref label, const char *otherwise)

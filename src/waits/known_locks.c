@@ -37,23 +37,28 @@ static bool is_numbered(const char *name, const char *other)
 }
 
 void known_locks_waiter(struct lock_names *names, const struct lock_functions *functions,
-                        const uint64_t *addresses, size_t depth, char ret[LOCK_NAME_BYTES])
+                        const struct lock_stack *stack, char ret[LOCK_NAME_BYTES])
 {
+    const uint64_t *addresses = stack->addresses;
     strcpy(ret, "[unknown]");
-    for (size_t i = 0; (i = lock_functions_caller(functions, addresses, depth, i)) < depth; i++) {
-        lock_names_find(names, modules_find(names->modules, addresses[i]), addresses[i], false, ret);
+    for (size_t i = 0; (i = lock_functions_caller(functions, addresses, stack->depth, i)) < stack->depth;
+         i++) {
+        const arena_ref module = modules_find(names->modules, addresses[i]);
+        if (stack->find_script && stack->find_script(stack->context, module, ret, LOCK_NAME_BYTES))
+            break;
+        lock_names_find(names, module, addresses[i], false, ret);
         if (!lock_names_is_standard(ret))
             break;
     }
 }
 
 static void name_by_waiter(const struct known_locks *locks, struct lock_names *names,
-                           const struct lock_functions *functions, const uint64_t *addresses, size_t depth,
+                           const struct lock_functions *functions, const struct lock_stack *stack,
                            struct known_lock *lock)
 {
     char function[LOCK_NAME_BYTES], name[LOCK_NAME_BYTES];
     uint32_t others = 0;
-    known_locks_waiter(names, functions, addresses, depth, function);
+    known_locks_waiter(names, functions, stack, function);
     snprintf(name, sizeof name, "%s in %.200s", kind_words[lock->kind], function);
     for (uint32_t i = 0; i < locks->count; i++)
         others += &locks->locks[i] != lock && is_numbered(locks->locks[i].name, name);
@@ -64,13 +69,13 @@ static void name_by_waiter(const struct known_locks *locks, struct lock_names *n
 }
 
 static void name_lock(const struct known_locks *locks, struct lock_names *names,
-                      const struct lock_functions *functions, const uint64_t *addresses, size_t depth,
+                      const struct lock_functions *functions, const struct lock_stack *stack,
                       struct known_lock *lock)
 {
     char variable[LOCK_NAME_BYTES];
     lock->module = lock_names_module(names, lock->address);
     if (!lock->module) {
-        name_by_waiter(locks, names, functions, addresses, depth, lock);
+        name_by_waiter(locks, names, functions, stack, lock);
         return;
     }
     const struct module *module = arena_at(names->modules->list.arena, lock->module);
@@ -101,7 +106,7 @@ static bool is_gone(const struct known_lock *lock, const struct modules *modules
 
 struct known_lock *known_locks_get(struct known_locks *locks, struct lock_names *names,
                                    const struct lock_functions *functions, const struct lock_found *found,
-                                   const uint64_t *addresses, size_t depth)
+                                   const struct lock_stack *stack)
 {
     struct known_lock *lock = known_locks_find(locks, found->kind, found->address);
     if (lock && !is_gone(lock, names->modules))
@@ -116,7 +121,7 @@ struct known_lock *known_locks_get(struct known_locks *locks, struct lock_names 
     }
     lock->location = 0;
     lock->is_permanent = false;
-    name_lock(locks, names, functions, addresses, depth, lock);
+    name_lock(locks, names, functions, stack, lock);
     return lock;
 }
 

@@ -47,18 +47,31 @@ struct known_locks {
     arena_ref other; /* of the label of all others; 0 before the first */
 };
 
+/*
+ * The stack of a thread that waits, innermost first. find_script: what the functions of that module run, if
+ * it is an interpreter: a function of a script, "load shop.py:11", or false. NULL: there is none.
+ */
+typedef bool lock_script_fn(void *context, arena_ref module, char *ret, size_t bytes);
+
+struct lock_stack {
+    const uint64_t *addresses;
+    size_t depth;
+    lock_script_fn *find_script;
+    void *context; /* its own */
+};
+
 /* A lock that is known, or NULL. */
 struct known_lock *known_locks_find(const struct known_locks *locks, enum lock_kind kind, uint64_t address);
 
-/* The same, made known if it is not. addresses: the stack of a thread that waits for it. NULL: there are too
- * many, or there is no memory. */
+/* The same, made known if it is not. stack: of a thread that waits for it. NULL: there are too many, or there
+ * is no memory. */
 struct known_lock *known_locks_get(struct known_locks *locks, struct lock_names *names,
                                    const struct lock_functions *functions, const struct lock_found *found,
-                                   const uint64_t *addresses, size_t depth);
+                                   const struct lock_stack *stack);
 
 /* The name of the first function of a stack that is not of the C or C++ library. */
 void known_locks_waiter(struct lock_names *names, const struct lock_functions *functions,
-                        const uint64_t *addresses, size_t depth, char ret[LOCK_NAME_BYTES]);
+                        const struct lock_stack *stack, char ret[LOCK_NAME_BYTES]);
 
 /* The label of a lock; NULL: of those that are too many. 0 without memory. */
 arena_ref known_locks_label(struct known_locks *locks, struct known_lock *lock);

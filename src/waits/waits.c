@@ -185,7 +185,8 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
                 struct wait_locations *ret)
 {
     struct lock_found found;
-    const enum lock_role role = lock_functions_role(&waits->functions, walk->addresses, walk->depth);
+    const enum lock_role role =
+        lock_functions_role(&waits->functions, walk->stack.addresses, walk->stack.depth);
     *memory = (struct waits_memory){.tick = waits->tick};
     *ret = (struct wait_locations){0};
     lock_words_read(walk->words, walk->arguments, role, &found);
@@ -195,8 +196,8 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
         ret->on = find_joined(waits, found.joined, memory);
         return;
     }
-    struct known_lock *lock = known_locks_get(&waits->locks, &waits->names, &waits->functions, &found,
-                                              walk->addresses, walk->depth);
+    struct known_lock *lock =
+        known_locks_get(&waits->locks, &waits->names, &waits->functions, &found, &walk->stack);
     *memory = (struct waits_memory){.is_waiting = true,
                                     .is_futex = found.holder_at == walk->arguments[0],
                                     .is_shared = found.is_shared,

@@ -98,8 +98,7 @@ struct waits_walk {
     pid_t tid;
     const struct lock_words *words;
     const uint64_t *arguments;
-    const uint64_t *addresses;
-    size_t depth;
+    struct lock_stack stack;
 };
 void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct waits_memory *memory,
                 struct wait_locations *ret);

@@ -103,7 +103,7 @@ static struct wait_locations look(const void *word, uint32_t expected, const cha
     const uint64_t arguments[6] = {(uintptr_t)word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected};
     const uint64_t addresses[] = {in_function(function), (uintptr_t)caller + RIGHT_AFTER};
     struct lock_words words;
-    const struct waits_walk walk = {ONE + 1000, &words, arguments, addresses, 2};
+    const struct waits_walk walk = {ONE + 1000, &words, arguments, {addresses, 2, NULL, NULL}};
     struct wait_locations labels;
     assert_true(lock_words_wanted(SYS_futex, arguments, &words));
     copy_words(&words);
@@ -301,9 +301,11 @@ static void who_has_got_a_lock_waits_for_nobody(void **state)
     plain_mutex.__data.__lock = (int)(FUTEX_WAITERS | ONE);
     assert_true(lock_words_wanted(SYS_futex, arguments, &words));
     copy_words(&words);
-    waits_find(&fixture.waits, &(struct waits_walk){ONE, &words, arguments, addresses, 1}, &memory, &labels);
+    waits_find(&fixture.waits, &(struct waits_walk){ONE, &words, arguments, {addresses, 1, NULL, NULL}},
+               &memory, &labels);
     assert_labels(labels, "mutex plain_mutex", "-");
-    waits_find(&fixture.waits, &(struct waits_walk){TWO, &words, arguments, addresses, 1}, &memory, &labels);
+    waits_find(&fixture.waits, &(struct waits_walk){TWO, &words, arguments, {addresses, 1, NULL, NULL}},
+               &memory, &labels);
     assert_labels(labels, "mutex plain_mutex", "one");
 }
 
