@@ -7,7 +7,7 @@
 #include "sig/sys/sig_atomic.h"
 #include "sig/signal/sig_request.h"
 #include "sig/signal/sig_numbers.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
 #include "sig/signal/sig_numbers.h"
 #include "sig/sys/sig_atomic.h"
 #include "sig/sys/sig_memory.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 
 #include <sys/auxv.h>
 

@@ -1,7 +1,7 @@
 #include "realtime.h"
 #include "base/clock.h"
 #include "base/raw_calls.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "thread.h"
 
 #include <sched.h>

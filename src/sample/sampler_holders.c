@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/smaller.h"
 #include "sig/sys/sig_atomic.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 
 #include <stddef.h>
 #include <stdio.h>

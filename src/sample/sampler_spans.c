@@ -3,7 +3,7 @@
 #include "account/short_lives.h"
 #include "base/clock.h"
 #include "sig/sys/sig_atomic.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 
 #include <errno.h>
 #include <string.h>

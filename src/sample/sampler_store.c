@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "sig/signal/sig_request.h"
 #include "sig/sys/sig_atomic.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 
 #include <string.h>
 

@@ -27,7 +27,7 @@
 #ifndef WALLPROF_THREAD_SCAN_H
 #define WALLPROF_THREAD_SCAN_H
 
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "target/target.h"
 #include "threads.h"
 

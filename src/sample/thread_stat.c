@@ -1,5 +1,5 @@
 #include "thread_stat.h"
-#include "proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "base/raw_calls.h"
 
 #include <errno.h>

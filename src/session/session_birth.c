@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "export/command_line.h"
 #include "export/profile_path.h"
-#include "sample/proc_tasks.h"
+#include "proc/proc_tasks.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* test: not-emulated tsan */
 #include "lib/unit.h"
 #include "sample/remote_sample.h"
-#include "sample/proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "sample/thread_stat.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "lib/unit.h"
 #include "base/clock.h"
 #include "profile/tree.h"
-#include "sample/proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "sample/sampler_internal.h"
 
 #include <string.h>

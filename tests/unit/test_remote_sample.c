@@ -7,7 +7,7 @@
 #include "sample/remote_sample.h"
 #include "base/clock.h"
 #include "modules/modules.h"
-#include "sample/proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "sig/signal/sig_request.h"
 #include "sig/signal/sig_setup.h"
 #include "sig/walk/sig_walk_tables.h"

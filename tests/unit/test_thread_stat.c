@@ -1,7 +1,7 @@
 /* Against the kernel: threads of this program that block, run and end. */
 /* test: not-emulated tsan */
 #include "lib/unit.h"
-#include "sample/proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "sample/thread_stat.h"
 
 #include <dirent.h>

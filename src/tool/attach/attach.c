@@ -4,7 +4,7 @@
 #include "base/name_pattern.h"
 #include "export/command_line.h"
 #include "export/export.h"
-#include "sample/proc_tasks.h"
+#include "proc/proc_tasks.h"
 #include "sig/sys/sig_memory.h"
 
 #include <errno.h>
