@@ -1,7 +1,8 @@
 /*
  * What the files of the sampler share:
  *
- *     sampler.c           its life, and modules
+ *     sampler.c           its life
+ *     sampler_modules.c   what is mapped
  *     sampler_tick.c      a tick
  *     sampler_threads.c   threads that come and go
  *     sampler_holders.c   holders of locks
