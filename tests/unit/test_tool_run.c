@@ -276,8 +276,10 @@ static void a_program_that_cannot_be_profiled_is_refused(void **state)
     write_image("ld-linux.so", PROGRAM_OWN_MACHINE, ELFCLASS64, NULL);
     assert_refused("./dynamic", 0, "");
     assert_refused("./ld-linux.so", 0, "");
-    assert_refused("./static", 125,
-                   "./static: statically linked: nothing can be preloaded into it; link it without -static");
+    assert_refused(
+        "./static", 125,
+        "./static: statically linked: nothing can be preloaded into it; start it and use wallprof attach, or "
+        "link it without -static");
     assert_refused(
         "./musl", 125,
         "./musl: its C library is musl: libwallprof.so cannot be loaded into it; profile one that uses "
@@ -322,7 +324,8 @@ static void rights_are_refused(void **state)
 static void a_script_is_followed(void **state)
 {
     static const char is_static[] =
-        "statically linked: nothing can be preloaded into it; link it without -static";
+        "statically linked: nothing can be preloaded into it; start it and use wallprof attach, or "
+        "link it without -static";
     char line[256], said[512];
     static const char *const forms[] = {"#!%s/static", "#! \t%s/static -x y\n"};
     write_image("static", PROGRAM_OWN_MACHINE, ELFCLASS64, NULL);

@@ -129,9 +129,11 @@ static int check_elf(const struct search *search, const char *path, const struct
             machine_name(PROGRAM_OWN_MACHINE, own));
     if (program->form == PROGRAM_STATIC && !program->obstacle &&
         strncmp(output_file_name(path), "ld-", 3) != 0)
-        return refuse(search->refusal, RUN_FAILED,
-                      "%s%s: statically linked: nothing can be preloaded into it; link it without -static",
-                      prefix, path);
+        return refuse(
+            search->refusal, RUN_FAILED,
+            "%s%s: statically linked: nothing can be preloaded into it; start it and use wallprof attach, "
+            "or link it without -static",
+            prefix, path);
     if (program->obstacle)
         return refuse(
             search->refusal, RUN_FAILED,
