@@ -25,7 +25,17 @@ static struct lock_found read_at(const void *word, uint32_t operation, uint32_t 
     return found;
 }
 
-/* With room before and after it, as any lock has. */
+/* Three words, with room before and after them, as any lock has. */
+static uint32_t *words_with_room(int which, const uint32_t words[3])
+{
+    static _Alignas(8) uint32_t room[4][48];
+    uint32_t *ret = room[which] + 16;
+    memset(room[which], 0, sizeof room[which]);
+    memcpy(ret, words, 3 * sizeof *words);
+    return ret;
+}
+
+/* The same for a mutex. */
 static struct {
     char before[64];
     pthread_mutex_t mutex;
@@ -212,7 +222,9 @@ static void the_mutex_of_a_condition_is_a_mutex(void **state)
 /* Where jumps lead into functions without a name. */
 static void words_tell_semaphores_and_threads(void **state)
 {
-    static uint32_t semaphore[8] = {0, 1, 0}, shared[8] = {0, 3, 128}, tid[8] = {HOLDER};
+    uint32_t *semaphore = words_with_room(0, (uint32_t[]){0, 1, 0}),
+             *shared = words_with_room(1, (uint32_t[]){0, 3, 128}),
+             *tid = words_with_room(2, (uint32_t[]){HOLDER, 0, 0});
     assert_int_equal(read_at(semaphore, private_wait, 0, LOCK_ROLE_LIBRARY).kind, LOCK_SEMAPHORE);
     assert_int_equal(read_at(semaphore, FUTEX_WAIT, 0, LOCK_ROLE_LIBRARY).kind, LOCK_UNKNOWN);
     assert_int_equal(read_at(shared, FUTEX_WAIT, 0, LOCK_ROLE_LIBRARY).kind, LOCK_SEMAPHORE);
@@ -229,8 +241,7 @@ static void words_tell_semaphores_and_threads(void **state)
 
 static void what_nobody_holds_is_where_it_begins(void **state)
 {
-    static uint64_t words[8];
-    const uint32_t *second_word = (const uint32_t *)words + 1;
+    const uint32_t *words = words_with_room(3, (uint32_t[]){0, 0, 0}), *second_word = words + 1;
     struct lock_found found = read_at(second_word, private_wait, 0, LOCK_ROLE_BARRIER);
     assert_int_equal(found.kind, LOCK_BARRIER);
     assert_int_equal(found.address, (uintptr_t)words);
