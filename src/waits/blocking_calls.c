@@ -1,4 +1,5 @@
 #include "blocking_calls.h"
+#include "sig/sys/sig_arch.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 #include "attach_trace.h"
 #include "base/clock.h"
+#include "sig/sys/sig_arch.h"
 
 #include <elf.h>
 #include <errno.h>
