@@ -260,8 +260,8 @@ static void settle(struct fold *fold, const struct fold_thread *thread, const st
                   observed = values_less(&life, end_by_clocks), end = values_less(&life, &observed);
     struct claims_trader trader = {.group = thread->group, .root = thread->root};
     const struct claims_root root = {thread->root, NULL};
-    struct claims_settled settled =
-        settle_claims(fold->tree, &root, &sums.claimed, &observed, thread->knows_delay);
+    struct claims_settled settled = settle_claims(fold->tree, &root, &sums.claimed, &observed,
+                                                  thread->knows_delay, tree_has_weight(&sums.known));
     tree_add_values(&settled.left, &end);
     if (tree_has_weight(&settled.left)) {
         arena_ref node = node_of_rest(fold->tree, thread, rest);

@@ -233,7 +233,8 @@ static void scale_to(const struct claimed_trees *whole, struct values claimed, s
 }
 
 struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
-                                    const struct values *claimed, const struct values *life, bool knows_delay)
+                                    const struct values *claimed, const struct values *life, bool knows_delay,
+                                    bool has_gaps)
 {
     const struct claimed_trees whole = {tree, roots, 0};
     const struct moved moved = misplaced_delay(life, claimed, knows_delay);
@@ -243,7 +244,7 @@ struct claims_settled settle_claims(const struct tree *tree, const struct claims
         move_part(&whole, &moved, *part_of(&known, moved.from));
         return settled;
     }
-    const struct values aim = without_chance(&known, claimed);
+    const struct values aim = has_gaps ? *claimed : without_chance(&known, claimed);
     scale_to(&whole, *claimed, aim);
     relabel(&whole, *life, aim);
     return (struct claims_settled){0};

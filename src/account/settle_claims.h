@@ -72,11 +72,13 @@ struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref
  * claimed: what claims_sum says, of all trees. life: the parts of the life, without what is known. Where the
  * kernel does not tell the run delay, it is estimated from the claims, and then counts as blocked time of the
  * nodes that have claimed it. Else a thread that is often queued would have too much wall time in its waits.
+ * has_gaps: there was time that nobody could observe, so that the moments of observations were not random,
+ * and nothing is by chance.
  * Cost: three steps for each node.
  */
 struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
                                     const struct values *claimed, const struct values *life,
-                                    bool knows_delay);
+                                    bool knows_delay, bool has_gaps);
 
 /* Makes the claims of all trees add up to the wall time of a life, all alike. claimed: becomes what they are
  * then. Not where nothing is claimed. */

@@ -167,7 +167,7 @@ static void settle_name(struct tree *tree, struct name *name, arena_ref *stack, 
     struct values left = name->life;
     if (tree_has_weight(&name->claimed)) {
         claims_fit(tree, &name->lives->root, &name->claimed, &name->life);
-        left = settle_claims(tree, &name->lives->root, &name->claimed, &name->life, knows_delay).left;
+        left = settle_claims(tree, &name->lives->root, &name->claimed, &name->life, knows_delay, false).left;
     }
     if (tree_has_weight(&left))
         give_unsampled(tree, name, &left);

@@ -106,6 +106,12 @@ static bool has_samples(const struct profile *profile)
     return !profile->measure || strcmp(profile->measure->name, "samples") != 0;
 }
 
+/* Also where nobody was blamed: tools that merge files want the same types in all. */
+static bool has_blame(const struct profile *profile)
+{
+    return !profile->measure;
+}
+
 static void add_values(struct pprof_writer *writer, const struct values *self, uint64_t blame_ns)
 {
     const struct profile *profile = writer->profile;
@@ -117,7 +123,7 @@ static void add_values(struct pprof_writer *writer, const struct values *self, u
     }
     if (profile->has_rundelay)
         protobuf_varint(&writer->part, self->rundelay_ns);
-    if (writer->has_blame)
+    if (has_blame(profile))
         protobuf_varint(&writer->part, blame_ns);
     protobuf_varint(&writer->part, tree_wall_ns(self));
 }
@@ -177,7 +183,7 @@ static void emit_tree(struct pprof_writer *writer, const struct tree *tree, aren
     struct pprof_changes changes = {writer->profile->period_ns, UINT32_MAX};
     for (arena_ref node = root; node; node = tree_next(tree, root, node)) {
         const struct values *self = &tree_node(tree, node)->self;
-        const uint64_t blame_ns = writer->has_blame ? wait_label_blame(writer->profile->tree, tree, node) : 0;
+        const uint64_t blame_ns = wait_label_blame(writer->profile->tree, tree, node);
         if (tree_has_weight(self) || blame_ns)
             emit_node(writer, (struct emitted_node){tree, node, thread, 0, &changes, blame_ns}, self);
         else
@@ -277,7 +283,7 @@ static void emit_header(struct pprof_writer *writer)
     }
     if (profile->has_rundelay)
         emit_value_type(writer, PROFILE_SAMPLE_TYPE, "rundelay", "nanoseconds");
-    if (writer->has_blame)
+    if (has_blame(profile))
         emit_value_type(writer, PROFILE_SAMPLE_TYPE, "blame", "nanoseconds");
     emit_value_type(writer, PROFILE_SAMPLE_TYPE, wall.name, wall.unit);
     emit_value_type(writer, PROFILE_PERIOD_TYPE, wall.name, wall.unit);
@@ -315,8 +321,7 @@ static int write_all(struct pprof_writer *writer)
 
 int enc_pprof_write(const struct profile *profile, struct sink *sink)
 {
-    struct pprof_writer writer = {
-        .profile = profile, .sink = sink, .has_blame = wait_label_has_blame(profile->tree, profile->tree)};
+    struct pprof_writer writer = {.profile = profile, .sink = sink};
     string_table_init(&writer.strings);
     int status = write_all(&writer);
     pprof_tables_deinit(&writer);

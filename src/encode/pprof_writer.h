@@ -23,7 +23,6 @@ struct pprof_writer {
     uint32_t module_count;
     arena_ref *locations;                  /* by index */
     uint32_t *location_ids, *function_ids; /* by index; 0 for a label's */
-    bool has_blame;                        /* there is a value for it */
     struct timed_samples *timed;           /* NULL: samples are of the whole recording */
 };
 

@@ -54,18 +54,6 @@ static inline uint64_t wait_label_blame(const struct tree *locations, const stru
     return is_label ? at->blame_ns : 0;
 }
 
-/* Whether there is blame anywhere. */
-static inline bool wait_label_has_blame(const struct tree *locations, const struct tree *tree)
-{
-    for (arena_ref root = tree->newest_root; root; root = tree_node(tree, root)->next_sibling) {
-        for (arena_ref node = tree_next(tree, root, root); node; node = tree_next(tree, root, node)) {
-            if (wait_label_blame(locations, tree, node))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Locations of the two labels, the second one to stand below the first; 0: not known. */
 struct wait_locations {
     arena_ref on, holder;

@@ -66,6 +66,14 @@ missing_of() { # COMMAND
     echo "$program"
 }
 
+# What is attached to runs already.
+start_subject() { # COMMAND
+    case $1 in *attach*) ;; *) return ;; esac
+    (cd "$TMP/work" && exec ./server >/dev/null) &
+    subject=$!
+    until [ "$(readlink "/proc/$subject/exe")" = "$(realpath "$TMP/work/server")" ]; do sleep 0.01; done
+}
+
 # make's commands are for the repository, all others for the reader's directory.
 run_command() { # COMMAND
     local directory=$TMP/work
@@ -84,7 +92,7 @@ check_files() { # COMMAND
     done < <(grep -oE -- '(--out|-o) [^ ]+' <<<"$1" | sed 's/.* //')
     case $1 in
     *docker*) [ -s "$TMP/work/profiles/wallprof.1.pb.gz" ] || complain "$1: there is no profile: $(ls "$TMP/work/profiles")" ;;
-    *--top*) grep ' of thread time in ' "$TMP/err" >/dev/null || complain "$1: there is no report: $(cat "$TMP/err")" ;;
+    *--top*) grep -h ' of thread time in ' "$TMP/out" "$TMP/err" >/dev/null || complain "$1: there is no report: $(cat "$TMP/err")" ;;
     esac
 }
 
@@ -95,7 +103,8 @@ check_command() { # COMMAND
         leave_out "$missing" "it is not installed, so this was not tried: $1"
         return
     fi
-    run_command "$1" || complain "$1: status $?: $(tail -n 5 "$TMP/err")"
+    start_subject "$1"
+    run_command "${1/%PID/${subject-}}" || complain "$1: status $?: $(tail -n 5 "$TMP/err")"
     grep '^wallprof' "$TMP/err" | grep -v '^wallprof: \(and \|added for names\|profile in\)' && complain "$1: says so"
     check_files "$1"
     [ -f "$TMP/work/after.pb.gz" ] || [ ! -f "$TMP/work/before.pb.gz" ] || cp "$TMP/work/before.pb.gz" "$TMP/work/after.pb.gz"

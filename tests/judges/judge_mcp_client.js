@@ -46,7 +46,7 @@ async function withoutHandshake(file) {
     const one = new modern.Client({ name: 'judge', version: '1' }, { versionNegotiation: { mode: { pin: version } } });
     await one.connect(new modern.StdioClientTransport(own));
     assert.strictEqual(one.getNegotiatedProtocolVersion(), version);
-    assert.strictEqual((await one.listTools()).tools.length, 6);
+    assert.strictEqual((await one.listTools()).tools.length, 7);
     isPlanted((await one.callTool({ name: 'explain', arguments: { file } }, patient)).structuredContent);
     await one.close();
 }

@@ -39,6 +39,7 @@ void built_types(struct pprof_builder *builder)
     built_type(builder, 1, "samples", "count");
     built_type(builder, 1, "cpu", "nanoseconds");
     built_type(builder, 1, "offcpu", "nanoseconds");
+    built_type(builder, 1, "blame", "nanoseconds");
     built_type(builder, 1, "wall", "nanoseconds");
     built_type(builder, 11, "wall", "nanoseconds");
 }
@@ -76,8 +77,10 @@ void built_sample(struct pprof_builder *builder, const char *thread, uint64_t id
         protobuf_varint(&builder->part, *stack);
     protobuf_message(&builder->message, 1, &builder->part);
     protobuf_clear(&builder->part);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 3; i++)
         protobuf_varint(&builder->part, values[i]);
+    protobuf_varint(&builder->part, 0); /* nobody was blamed */
+    protobuf_varint(&builder->part, values[3]);
     protobuf_message(&builder->message, 2, &builder->part);
     if (thread)
         built_label(builder, "thread", thread, 0);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 8, TYPES = 5, SAMPLES = 0, CPU = 1, OFFCPU = 2, RUNDELAY = 3, WALL = 4 };
+enum { THREADS_MAX = 8, TYPES = 6, SAMPLES = 0, CPU = 1, OFFCPU = 2, RUNDELAY = 3, BLAME = 4, WALL = 5 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -244,6 +244,7 @@ static void assert_types(const struct fake_pprof *read)
     assert_value_type(read, read->sample_types[CPU], "cpu", "nanoseconds");
     assert_value_type(read, read->sample_types[OFFCPU], "offcpu", "nanoseconds");
     assert_value_type(read, read->sample_types[RUNDELAY], "rundelay", "nanoseconds");
+    assert_value_type(read, read->sample_types[BLAME], "blame", "nanoseconds");
     assert_value_type(read, read->sample_types[WALL], "wall", "nanoseconds");
     assert_value_type(read, read->period_type, "wall", "nanoseconds");
     assert_string_equal(fake_string(read, read->field[14]), "wall");

@@ -249,7 +249,11 @@ static void files_of_other_writers_are_read(void **state)
 {
     struct fixture *fixture = *state;
     struct pprof_builder *built = &fixture->built;
-    built_types(built);
+    built_type(built, 1, "samples", "count"); /* as before there was blame */
+    built_type(built, 1, "cpu", "nanoseconds");
+    built_type(built, 1, "offcpu", "nanoseconds");
+    built_type(built, 1, "wall", "nanoseconds");
+    built_type(built, 11, "wall", "nanoseconds");
     protobuf_uint(&built->out, 12, 10000000);
     protobuf_uint(&built->out, 77, 1);
     protobuf_bytes(&built->out, 78, "??", 2);
@@ -439,7 +443,7 @@ static void build_wrong_sample(struct pprof_builder *built, enum wrong wrong)
     built_sample(built, "a", wrong == WRONG_TID ? UINT64_C(1) << 31 : 1, STACK(wrong == WRONG_FRAME ? 9 : 1),
                  VALUES(1, value, 0, 1));
     protobuf_clear(&built->part);
-    for (int i = 0; i < (wrong == WRONG_COUNT ? 3 : 4); i++)
+    for (int i = 0; i < (wrong == WRONG_COUNT ? 4 : 5); i++)
         protobuf_varint(&built->part, 1);
     protobuf_message(&built->message, 2, &built->part);
     protobuf_clear(&built->part);

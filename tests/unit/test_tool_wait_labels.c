@@ -108,7 +108,7 @@ static void a_sample_has_the_stack_of_its_leaf_and_labels_beside_it(void **state
                  label_of(&read, sample, "thread"),
                  fake_string(&read, read.functions[leaf->function_ids[0] - 1].field[2]),
                  sample->locations.count, label_of(&read, sample, "wait"), label_of(&read, sample, "on"),
-                 label_of(&read, sample, "holder"), (int)(sample->values.at[3] / MS));
+                 label_of(&read, sample, "holder"), (int)(sample->values.at[sample->values.count - 1] / MS));
     }
     assert_string_equal(text, "main pthread_join/2 child thread writer-1 - 1000\n"
                               "reader pthread_cond_wait/2 idle cond queue_cond - 1000\n"
