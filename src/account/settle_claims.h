@@ -77,8 +77,8 @@ struct claims_sums claims_sum(const struct tree *tree, arena_ref root, arena_ref
  * Cost: three steps for each node.
  */
 struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
-                                    const struct values *claimed, const struct values *life,
-                                    bool knows_delay, bool has_gaps);
+                                    const struct values *claimed, const struct values *life, bool knows_delay,
+                                    bool has_gaps);
 
 /* Makes the claims of all trees add up to the wall time of a life, all alike. claimed: becomes what they are
  * then. Not where nothing is claimed. */
