@@ -4,9 +4,10 @@
     judge_gaps.py PROFILE TRUTH WAITS STOPS STOPPED_NS OBSERVED_NS
 
 The program was stopped STOPS times, STOPPED_NS long together. All that is to be found as [stopped] or [not observed]; as [stopped] what
-is OBSERVED_NS: the stops in which the sampler had waited for its next tick. A gap counts from the tick that was due, which may come 1.5
+is OBSERVED_NS: the stops in which the sampler had waited for its next tick. In the others it cannot tell why it was late, and the thread
+that waits has no gap then, as it has provably not run. A gap counts from the tick that was due, which may come 1.5
 periods after the beginning, or 50 ms where ticks without a sample are skipped. WAITS is "known" where the kernel freezes sleeping
-threads as they are: the sampler cannot tell why it was late, and the thread that waits need not have a gap, as it has provably not run.
+threads as they are: so it is with all stops there.
 
 Of the CPU time a function has its share p: the looks at the working thread are at random moments of its CPU time, and each claims what
 passed since the one before. That is at most a period, or what the thread had a CPU for at a time if that is less. With n such stretches
@@ -45,7 +46,7 @@ def main(profile_path, truth_path, waits, stops, stopped_ns, observed_ns):
         stopped, unknown = (found[(name, frame)] for frame in frames)
         for text, wall_ns, least_ns in (
             ("[stopped]", stopped[WALL], int(observed_ns)),
-            ("[stopped] or [not observed]", stopped[WALL] + unknown[WALL], int(stopped_ns)),
+            ("[stopped] or [not observed]", stopped[WALL] + unknown[WALL], int(observed_ns if name == "waits" else stopped_ns)),
         ):
             is_known = waits == "known" and (name == "waits" or text == "[stopped]")
             least_ns = 0 if is_known else max(least_ns - int(stops) * EDGE_NS, 0)
