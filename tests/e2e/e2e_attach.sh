@@ -40,9 +40,10 @@ end() { # STATUS
     subject=
 }
 
-# Meanwhile all signals are blocked, and taken one by one.
+# Meanwhile it waits for its recording thread with all signals blocked. They are also blocked for a moment when its first thread
+# is made, the one that tries to trace; but for that one it waits with none blocked. So the wait is looked for first.
 until_it_records() { # PID OF attach
-    until grep -q '^SigBlk:.ffff' "/proc/$1/status" 2>/dev/null; do
+    until grep -q futex "/proc/$1/wchan" 2>/dev/null && grep -q '^SigBlk:.ffff' "/proc/$1/status" 2>/dev/null; do
         [ "$(ps -o stat= -p "$1" | cut -c1)" != Z ] || fail "attach has ended"
         sleep 0.01
     done
