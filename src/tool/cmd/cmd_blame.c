@@ -1,15 +1,10 @@
 #include "commands.h"
+#include "waits_options.h"
 #include "base/json.h"
-#include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/io/text.h"
-#include "tool/read/recording.h"
-#include "tool/read/store_names.h"
 #include "tool/waits/blame_report.h"
 
-#include <getopt.h>
-#include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,12 +23,6 @@ static const char help[] = "usage: wallprof blame [OPTIONS] FILE\n"
                            "                     first; unknown is null\n";
 
 enum { DEFAULT_LINES = 5 };
-
-struct asked {
-    const char *output;
-    size_t lines; /* 0 if nothing is said */
-    bool is_json;
-};
 
 static int print_json(const struct blame_report *report)
 {
@@ -59,19 +48,20 @@ static int print_text(const struct blame_report *report)
     return output_printed();
 }
 
-static int print(const struct asked *asked, const struct profile *profile, const struct blame_sums *sums,
-                 const struct blame_culprit *const *culprits)
+static int print(const struct waits_options *asked, const struct profile *profile,
+                 const struct blame_sums *sums, const struct blame_culprit *const *culprits)
 {
-    const size_t lines = asked->lines ? asked->lines : asked->is_json ? SIZE_MAX : DEFAULT_LINES;
     const struct blame_report report = {.sums = sums,
                                         .profile = profile,
                                         .culprits = culprits,
-                                        .shown = lines < sums->culprits.count ? lines : sums->culprits.count};
+                                        .shown =
+                                            waits_options_lines(asked, DEFAULT_LINES, sums->culprits.count)};
     return asked->is_json ? print_json(&report) : print_text(&report);
 }
 
-static int show(const struct asked *asked, const struct profile *profile)
+static int show(const void *context, const struct profile *profile)
 {
+    const struct waits_options *asked = context;
     struct blame_sums sums;
     const bool is_made = blame_make(&sums, profile) == 0;
     const struct blame_culprit **culprits = is_made ? blame_sorted(&sums) : NULL;
@@ -82,52 +72,17 @@ static int show(const struct asked *asked, const struct profile *profile)
     return status;
 }
 
-/* 0 or EXIT_USAGE with a message. */
-static int take_option(struct asked *asked, int option, char **argv, const struct option *options)
-{
-    long lines = 0;
-    asked->is_json |= option == 'j';
-    if (option == 'o')
-        asked->output = optarg;
-    else if (option == 'n' && !command_number(optarg, 0, INT_MAX, &lines))
-        return command_misused("blame", "'%s' is not a valid number", optarg);
-    else if (option == 'n')
-        asked->lines = lines ? (size_t)lines : SIZE_MAX;
-    else if (option != 'j')
-        return command_wrong_option("blame", argv, options);
-    return 0;
-}
-
-static int open_and_show(const struct asked *asked, const char *path)
-{
-    struct recording recording;
-    if (store_names_open(&recording, path) != 0)
-        return 1;
-    const int status = recording.profile.measure
-                           ? command_fail("%s: it has no blame: it is another program's", path)
-                           : show(asked, &recording.profile);
-    recording_close(&recording);
-    return status;
-}
-
 int command_blame(int argc, char **argv)
 {
-    static const struct option options[] = {{"lines", required_argument, NULL, 'n'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    struct asked asked = {.lines = 0};
+    static const struct option options[] = {WAITS_LONG_OPTIONS};
+    struct waits_options asked = {.command = "blame"};
     int status = 0;
     text_init();
-    for (int option; status == 0 && (option = getopt_long(argc, argv, "n:jo:h", options, NULL)) >= 0;) {
+    for (int option;
+         status == 0 && (option = getopt_long(argc, argv, WAITS_SHORT_OPTIONS, options, NULL)) >= 0;) {
         if (option == 'h')
             return output_print(help);
-        status = take_option(&asked, option, argv, options);
+        status = waits_options_take(&asked, option, argv, options);
     }
-    if (status == 0 && optind + 1 != argc)
-        status = command_misused("blame", "one FILE is needed");
-    if (status == 0)
-        status = output_redirect("blame", asked.output, asked.is_json);
-    return status ? status : open_and_show(&asked, argv[optind]);
+    return status ? status : waits_options_show(&asked, argc, argv, "blame", show, &asked);
 }

@@ -1,14 +1,10 @@
 #include "commands.h"
+#include "waits_options.h"
 #include "base/json.h"
-#include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/io/text.h"
-#include "tool/read/recording.h"
-#include "tool/read/store_names.h"
 #include "tool/waits/wait_graph_report.h"
 
-#include <getopt.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +29,10 @@ static const char help[] =
 enum { DEFAULT_LINES = 20 };
 
 struct asked {
-    const char *output;
+    struct waits_options options;
     const char *patterns[WAIT_GRAPH_PATTERNS_MAX + 1]; /* ended by NULL */
-    size_t pattern_count, lines;                       /* lines: 0 if nothing is said */
-    bool is_dot, is_json;
+    size_t pattern_count;
+    bool is_dot;
 };
 
 static int print_json(const struct profile *profile, const struct wait_graph *graph,
@@ -59,11 +55,9 @@ static int print(const struct asked *asked, const struct profile *profile, const
                  const struct wait_edge *const *edges)
 {
     char command[PROFILE_COMMAND_BYTES];
-    const size_t lines = asked->lines                      ? asked->lines
-                         : asked->is_dot || asked->is_json ? SIZE_MAX
-                                                           : DEFAULT_LINES;
-    const size_t count = lines < graph->edge_count ? lines : graph->edge_count;
-    if (asked->is_json)
+    const size_t otherwise = asked->is_dot ? SIZE_MAX : DEFAULT_LINES,
+                 count = waits_options_lines(&asked->options, otherwise, graph->edge_count);
+    if (asked->options.is_json)
         return print_json(profile, graph, edges, count);
     if (asked->is_dot) {
         wait_graph_put_dot(graph, edges, count, stdout);
@@ -74,8 +68,9 @@ static int print(const struct asked *asked, const struct profile *profile, const
     return output_printed();
 }
 
-static int show(const struct asked *asked, const struct profile *profile)
+static int show(const void *context, const struct profile *profile)
 {
+    const struct asked *asked = context;
     struct wait_graph graph;
     const bool is_made = wait_graph_make(&graph, profile, asked->patterns) == 0;
     const struct wait_edge **edges = is_made ? wait_graph_sorted(&graph) : NULL;
@@ -89,58 +84,28 @@ static int show(const struct asked *asked, const struct profile *profile)
 /* 0 or EXIT_USAGE with a message. */
 static int take_option(struct asked *asked, int option, char **argv, const struct option *options)
 {
-    long lines = 0;
     asked->is_dot |= option == 'd';
-    asked->is_json |= option == 'j';
-    if (option == 'o')
-        asked->output = optarg;
-    else if (option == 'g' && asked->pattern_count < WAIT_GRAPH_PATTERNS_MAX)
-        asked->patterns[asked->pattern_count++] = optarg;
-    else if (option == 'g')
+    if (option == 'g' && asked->pattern_count >= WAIT_GRAPH_PATTERNS_MAX)
         return command_misused("waits", "at most %d times --group", WAIT_GRAPH_PATTERNS_MAX);
-    else if (option == 'n' && !command_number(optarg, 0, INT_MAX, &lines))
-        return command_misused("waits", "'%s' is not a valid number", optarg);
-    else if (option == 'n')
-        asked->lines = lines ? (size_t)lines : SIZE_MAX;
-    else if (option != 'd' && option != 'j')
-        return command_wrong_option("waits", argv, options);
-    return 0;
-}
-
-static int open_and_show(const struct asked *asked, const char *path)
-{
-    struct recording recording;
-    if (store_names_open(&recording, path) != 0)
-        return 1;
-    const int status = recording.profile.measure
-                           ? command_fail("%s: it has no waits: it is another program's", path)
-                           : show(asked, &recording.profile);
-    recording_close(&recording);
-    return status;
+    if (option == 'g')
+        asked->patterns[asked->pattern_count++] = optarg;
+    return option == 'd' || option == 'g' ? 0 : waits_options_take(&asked->options, option, argv, options);
 }
 
 int command_waits(int argc, char **argv)
 {
-    static const struct option options[] = {{"lines", required_argument, NULL, 'n'},
-                                            {"group", required_argument, NULL, 'g'},
-                                            {"dot", no_argument, NULL, 'd'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    struct asked asked = {.lines = 0};
+    static const struct option options[] = {
+        {"group", required_argument, NULL, 'g'}, {"dot", no_argument, NULL, 'd'}, WAITS_LONG_OPTIONS};
+    struct asked asked = {.options = {.command = "waits"}};
     int status = 0;
     text_init();
-    for (int option; status == 0 && (option = getopt_long(argc, argv, "n:g:djo:h", options, NULL)) >= 0;) {
+    for (int option;
+         status == 0 && (option = getopt_long(argc, argv, "g:d" WAITS_SHORT_OPTIONS, options, NULL)) >= 0;) {
         if (option == 'h')
             return output_print(help);
         status = take_option(&asked, option, argv, options);
     }
-    if (status == 0 && asked.is_dot && asked.is_json)
+    if (status == 0 && asked.is_dot && asked.options.is_json)
         status = command_misused("waits", "either --dot or --json");
-    if (status == 0 && optind + 1 != argc)
-        status = command_misused("waits", "one FILE is needed");
-    if (status == 0)
-        status = output_redirect("waits", asked.output, asked.is_json);
-    return status ? status : open_and_show(&asked, argv[optind]);
+    return status ? status : waits_options_show(&asked.options, argc, argv, "waits", show, &asked);
 }
