@@ -160,16 +160,23 @@ static struct values before_moving(const struct values *life, const struct moved
     return values;
 }
 
+/* Each part of the claims to what it is in all, alike in each node. */
+static void scale_to(const struct claimed_trees *whole, struct values claimed, struct values aim)
+{
+    struct scale scales[PARTS];
+    for (int part = 0; part < PARTS; part++)
+        scales[part] =
+            (struct scale){.claimed_ns = *part_of(&claimed, part), .true_ns = *part_of(&aim, part)};
+    scale_trees(whole, scales);
+}
+
 /* Of a thread that is seen rarely. */
-static struct claims_settled scale_parts(const struct claimed_trees *whole, const struct values *known,
-                                         const struct values *claimed)
+static struct claims_settled scale_parts(const struct claimed_trees *whole, struct values claimed,
+                                         struct values known)
 {
     struct claims_settled settled = {0};
-    struct values sum = *claimed, all = *known;
-    struct scale scales[PARTS];
     for (int part = 0; part < PARTS; part++) {
-        uint64_t claimed_ns = *part_of(&sum, part), true_ns = *part_of(&all, part);
-        scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = true_ns};
+        const uint64_t claimed_ns = *part_of(&claimed, part), true_ns = *part_of(&known, part);
         if (claimed_ns == 0)
             *part_of(&settled.left, part) = true_ns;
         else if (claimed_ns > true_ns)
@@ -177,7 +184,7 @@ static struct claims_settled scale_parts(const struct claimed_trees *whole, cons
         else
             *part_of(&settled.raised, part) = true_ns - claimed_ns;
     }
-    scale_trees(whole, scales);
+    scale_to(whole, claimed, known);
     return settled;
 }
 
@@ -223,15 +230,6 @@ static struct values without_chance(const struct values *known, const struct val
     return aim;
 }
 
-static void scale_to(const struct claimed_trees *whole, struct values claimed, struct values aim)
-{
-    struct scale scales[PARTS];
-    for (int part = 0; part < PARTS; part++)
-        scales[part] =
-            (struct scale){.claimed_ns = *part_of(&claimed, part), .true_ns = *part_of(&aim, part)};
-    scale_trees(whole, scales);
-}
-
 struct claims_settled settle_claims(const struct tree *tree, const struct claims_root *roots,
                                     const struct values *claimed, const struct values *life, bool knows_delay,
                                     bool has_gaps)
@@ -240,7 +238,7 @@ struct claims_settled settle_claims(const struct tree *tree, const struct claims
     const struct moved moved = misplaced_delay(life, claimed, knows_delay);
     struct values known = before_moving(life, &moved);
     if (tree_wall_ns(claimed) != tree_wall_ns(life) || is_rarely_seen(life, claimed)) {
-        struct claims_settled settled = scale_parts(&whole, &known, claimed);
+        struct claims_settled settled = scale_parts(&whole, *claimed, known);
         move_part(&whole, &moved, *part_of(&known, moved.from));
         return settled;
     }
@@ -255,13 +253,10 @@ void claims_fit(const struct tree *tree, const struct claims_root *roots, struct
 {
     const struct claimed_trees whole = {tree, roots, 0};
     struct scale wall = {.claimed_ns = tree_wall_ns(claimed), .true_ns = tree_wall_ns(life)};
-    struct scale scales[PARTS];
-    for (int part = 0; part < PARTS; part++) {
-        uint64_t claimed_ns = *part_of(claimed, part);
-        *part_of(claimed, part) = scale(&wall, claimed_ns);
-        scales[part] = (struct scale){.claimed_ns = claimed_ns, .true_ns = *part_of(claimed, part)};
-    }
-    scale_trees(&whole, scales);
+    const struct values before = *claimed;
+    for (int part = 0; part < PARTS; part++)
+        *part_of(claimed, part) = scale(&wall, *part_of(claimed, part));
+    scale_to(&whole, before, *claimed);
 }
 
 /* ---- among threads ---- */
@@ -271,14 +266,10 @@ static void change_part(const struct tree *tree, const struct claims_trader *tra
 {
     const struct claims_root root = {trader->root, NULL};
     const struct claimed_trees claimed = {tree, &root, trader->rest};
-    struct values sum = claims_sum(tree, trader->root, trader->rest).claimed;
-    struct scale scales[PARTS];
-    for (int i = 0; i < PARTS; i++) {
-        uint64_t now_ns = *part_of(&sum, i);
-        scales[i] = (struct scale){.claimed_ns = now_ns,
-                                   .true_ns = i == part ? (uint64_t)((int64_t)now_ns + by_ns) : now_ns};
-    }
-    scale_trees(&claimed, scales);
+    const struct values now = claims_sum(tree, trader->root, trader->rest).claimed;
+    struct values changed = now;
+    *part_of(&changed, part) += (uint64_t)by_ns;
+    scale_to(&claimed, now, changed);
 }
 
 /* Time of a part goes to what another thread's observations claim. */
