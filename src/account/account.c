@@ -99,15 +99,20 @@ static void fold_native_stack(struct account *account, struct fold_thread *threa
         stack_cache_keep(cache, account->fold.tree, thread->node, account->inner, stack->depth, seen->labels);
 }
 
-static void fold_stack(struct account *account, struct fold_thread *thread, struct stack_cache **of_thread,
-                       const struct account_stack *seen, struct fold_observation *observation)
+static struct locate_stack to_locate(const struct account *account, const struct account_stack *seen)
 {
-    struct stack_cache *cache = seen->is_cached ? *of_thread : NULL;
-    struct locate_stack stack = {.addresses = seen->addresses,
+    return (struct locate_stack){.addresses = seen->addresses,
                                  .depth = seen->depth,
                                  .is_truncated = seen->is_truncated,
                                  .moment = seen->moment,
                                  .inner = account->inner};
+}
+
+static void fold_stack(struct account *account, struct fold_thread *thread, struct stack_cache **of_thread,
+                       const struct account_stack *seen, struct fold_observation *observation)
+{
+    struct stack_cache *cache = seen->is_cached ? *of_thread : NULL;
+    struct locate_stack stack = to_locate(account, seen);
     if (seen->interp)
         fold_interp_stack(account, thread, cache, seen, &stack, observation);
     else
@@ -128,11 +133,7 @@ void account_sample(struct account *account, struct fold_thread *thread, struct 
 arena_ref account_find_node(struct account *account, const struct fold_thread *thread,
                             const struct account_stack *stack)
 {
-    struct locate_stack addresses = {.addresses = stack->addresses,
-                                     .depth = stack->depth,
-                                     .is_truncated = stack->is_truncated,
-                                     .moment = stack->moment,
-                                     .inner = account->inner};
+    struct locate_stack addresses = to_locate(account, stack);
     struct fold_observation seen = {0};
     arena_ref *path = account->path;
     if (!fold_waits_have_room(account->fold.tree))

@@ -1,6 +1,7 @@
 #include "interp.h"
 
 #include "base/arena.h"
+#include "base/name_pattern.h"
 #include "sig/sys/sig_memory.h"
 
 #include <stdio.h>
@@ -269,12 +270,6 @@ static bool is_of_library(const struct interp *interp, const struct tree_script 
     return interp->runtime.language->is_library && interp->runtime.language->is_library(script->file);
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 bool interp_caller(struct interp *interp, const struct sig_interp_stack *stack, arena_ref module, char *ret,
                    size_t bytes)
 {
@@ -289,7 +284,7 @@ bool interp_caller(struct interp *interp, const struct sig_interp_stack *stack, 
         const struct tree_script script = tree_script_of(interp->tree->arena, location);
         is_library = is_of_library(interp, &script);
         if (!is_found || !is_library)
-            snprintf(ret, bytes, "%s %s:%u", script.function, last_part(script.file), script.first_line);
+            snprintf(ret, bytes, "%s %s:%u", script.function, name_last_part(script.file), script.first_line);
         is_found = true;
     }
     return is_found;
