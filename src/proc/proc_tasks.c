@@ -1,4 +1,5 @@
 #include "proc_tasks.h"
+#include "proc_text.h"
 #include "base/clock.h"
 #include "base/raw_calls.h"
 
@@ -57,22 +58,26 @@ int proc_tasks_next(int directory_fd, pid_t ret_tids[PROC_TASKS_NEXT_MAX])
     return count;
 }
 
+enum { PATH_BYTES = 48 };
+
+static void path_of(pid_t tid, const char *name, char ret[PATH_BYTES])
+{
+    snprintf(ret, PATH_BYTES, "%d/%s", tid, name);
+}
+
 int proc_tasks_open_file(int directory_fd, pid_t tid, const char *name)
 {
-    char path[48];
-    snprintf(path, sizeof(path), "%d/%s", tid, name);
+    char path[PATH_BYTES];
+    path_of(tid, name, path);
     int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
 bool proc_tasks_read(int directory_fd, pid_t tid, const char *name, char *text, size_t capacity)
 {
-    int fd = proc_tasks_open_file(directory_fd, tid, name);
-    ssize_t bytes = fd < 0 ? -1 : raw_read(fd, text, capacity - 1);
-    if (fd >= 0)
-        close(fd);
-    text[bytes > 0 ? bytes : 0] = '\0';
-    return bytes > 0;
+    char path[PATH_BYTES];
+    path_of(tid, name, path);
+    return proc_text_read(directory_fd, path, text, capacity);
 }
 
 static uint64_t start_on_monotonic_ns(uint64_t start_ticks)

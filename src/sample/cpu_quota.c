@@ -1,5 +1,5 @@
 #include "cpu_quota.h"
-#include "base/raw_calls.h"
+#include "proc/proc_text.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,20 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TEXT_BYTES = 4096 };
-
-static bool read_text(const char *path, char text[TEXT_BYTES])
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t bytes = raw_read(fd, text, TEXT_BYTES - 1);
-    close(fd);
-    text[bytes > 0 ? bytes : 0] = '\0';
-    return bytes > 0;
-}
 
 /* The number in the line that begins with the word; 0 without. */
 static uint64_t number_after(const char *text, const char *word)
@@ -42,7 +30,7 @@ static void read_groups(const char *mount, const char *group, struct cpu_quota *
         *--last = '\0';
     for (char *end = last; end && end >= root; end = strrchr(path, '/')) {
         strcpy(end, "/cpu.stat");
-        if (read_text(path, text)) {
+        if (proc_text_read(AT_FDCWD, path, text, sizeof text)) {
             uint64_t ns =
                 number_after(text, "throttled_usec ") * 1000 + number_after(text, "throttled_time ");
             if (ns > most->throttled_ns)
@@ -85,7 +73,7 @@ struct cpu_quota cpu_quota_read(void)
 {
     struct cpu_quota most = {0};
     char text[TEXT_BYTES], *rest = NULL;
-    if (!read_text("/proc/self/cgroup", text))
+    if (!proc_text_read(AT_FDCWD, "/proc/self/cgroup", text, sizeof text))
         return most;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         read_line(line, &most);

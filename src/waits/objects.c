@@ -1,7 +1,7 @@
 #include "objects.h"
 #include "descriptor_names.h"
 #include "base/clock.h"
-#include "base/raw_calls.h"
+#include "proc/proc_text.h"
 #include "sig/sys/sig_memory.h"
 
 #include <fcntl.h>
@@ -79,11 +79,7 @@ static int read_members(const struct object_wait *wait, int descriptor, int ret[
 {
     char path[48], text[MEMBERS_BYTES];
     snprintf(path, sizeof path, "%d/fdinfo/%d", (int)wait->tid, descriptor);
-    int fd = openat(wait->task_directory, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const ssize_t bytes = fd < 0 ? 0 : raw_read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[bytes > 0 ? bytes : 0] = '\0';
+    proc_text_read(wait->task_directory, path, text, sizeof text);
     return object_set_members(text, ret);
 }
 
@@ -129,11 +125,7 @@ static void read_program(pid_t pid, char *ret, size_t bytes)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const ssize_t read = fd < 0 ? 0 : raw_read(fd, ret, bytes - 1);
-    if (fd >= 0)
-        close(fd);
-    ret[read > 0 ? read : 0] = '\0';
+    proc_text_read(AT_FDCWD, path, ret, bytes);
     ret[strcspn(ret, "\n")] = '\0';
 }
 

@@ -1,7 +1,7 @@
 #include "other_processes.h"
 #include "base/clock.h"
 #include "base/lines.h"
-#include "base/raw_calls.h"
+#include "proc/proc_text.h"
 #include "sig/sys/sig_memory.h"
 
 #include <fcntl.h>
@@ -19,24 +19,19 @@ static const uint64_t again_ns = NS_PER_S;
 
 /* ---- /proc ---- */
 
-static int open_file(pid_t tid, const char *name)
+static void path_of(pid_t tid, const char *name, char ret[PATH_BYTES])
 {
-    char path[PATH_BYTES];
     if (tid)
-        snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, name);
+        snprintf(ret, PATH_BYTES, "/proc/%d/%s", (int)tid, name);
     else
-        snprintf(path, sizeof path, "/proc/thread-self/%s", name);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        snprintf(ret, PATH_BYTES, "/proc/thread-self/%s", name);
 }
 
 static bool read_file(pid_t tid, const char *name, char ret[TEXT_BYTES])
 {
-    int fd = open_file(tid, name);
-    ssize_t bytes = fd < 0 ? -1 : raw_read(fd, ret, TEXT_BYTES - 1);
-    if (fd >= 0)
-        close(fd);
-    ret[bytes > 0 ? bytes : 0] = '\0';
-    return bytes > 0;
+    char path[PATH_BYTES];
+    path_of(tid, name, path);
+    return proc_text_read(AT_FDCWD, path, ret, TEXT_BYTES);
 }
 
 /* When a thread began; 0 if it is gone, or only what is left for its parent to see. */
@@ -97,8 +92,10 @@ static bool find_mapping(pid_t pid, uint64_t address, const struct mapping *same
 {
     struct lines lines;
     struct line line;
+    char path[PATH_BYTES];
     bool is_found = false;
-    int fd = open_file(pid, "maps");
+    path_of(pid, "maps", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return false;
     if (lines_init(&lines, fd, 0, UINT64_MAX) == 0) {

@@ -5,6 +5,7 @@
 #include "export/command_line.h"
 #include "export/export.h"
 #include "proc/proc_tasks.h"
+#include "proc/proc_text.h"
 #include "sig/sys/sig_memory.h"
 
 #include <errno.h>
@@ -49,12 +50,8 @@ static bool has_other_mounts(int directory)
 static bool has_other_ids(int directory)
 {
     static const char label[] = "\nNSpid:";
-    char text[4096] = "";
-    int fd = openat(directory, "status", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[bytes > 0 ? bytes : 0] = '\0';
+    char text[4096];
+    proc_text_read(directory, "status", text, sizeof text);
     char *line = strstr(text, label), *end;
     if (!line)
         return false;

@@ -1,6 +1,7 @@
 #include "attach_check.h"
 #include "attach_trace.h"
 #include "base/number_names.h"
+#include "proc/proc_text.h"
 #include "tool/io/command.h"
 
 #include <elf.h>
@@ -19,15 +20,10 @@ static const unsigned long kernel_thread_flag = 0x200000; /* PF_KTHREAD (include
 
 /* ---- /proc ---- */
 
-/* A file of the process as a string; false, and "", when it cannot be read. */
+/* A file of the process, as proc_text_read has it. */
 static bool read_text(int directory, const char *name, char ret[TEXT_BYTES])
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? -1 : read(fd, ret, TEXT_BYTES - 1);
-    if (fd >= 0)
-        close(fd);
-    ret[bytes > 0 ? bytes : 0] = '\0';
-    return bytes > 0;
+    return proc_text_read(directory, name, ret, TEXT_BYTES);
 }
 
 /* A number in /proc/PID/status; 0 without. */
