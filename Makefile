@@ -332,7 +332,7 @@ fuzz:
 	+@scripts/fuzz run $(FUZZ_SECONDS)
 
 # With what `make coverage` plays, or nobody would see that it does not build any more.
-unit-programs: $(UNIT) $(BUILD)/tests/coverage/simulated
+unit-programs: $(UNIT) $(if $(TOOL),$(BUILD)/tests/coverage/simulated)
 
 # Writes the files of tests/golden anew, for a change of a format that is wanted.
 golden: $(BUILD)/tests/unit/test_tool_golden
