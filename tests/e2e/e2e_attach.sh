@@ -109,6 +109,15 @@ come_and_go() {
     for name in wait_shortly wait_for_ever spin; do
         assert_function "$TMP/cycle.pb.gz" "$name"
     done
+    end 0
+    cat "$TMP/work.out"
+    assert_equal "what it says" "$(tail -n +2 "$TMP/work.out")" "$(printf 'cut short 0 of many\nwoken 0\nsignals lost 0 of many\ntracer 0')"
+}
+
+# Whoever is killed between a stop and the repair of the call that it ended leaves that one call ended: external.md.
+is_killed() {
+    echo "== is killed"
+    begin work ready "$TARGETS/target_attached" work
     for ((i = 0; i < KILLS; i++)); do
         "$WALLPROF" attach -q --hz 5000 --overhead off -o "$TMP/killed.pb.gz" "$subject" &
         sleep "0.$((RANDOM % 30 + 10))"
@@ -118,7 +127,10 @@ come_and_go() {
     done
     end 0
     cat "$TMP/work.out"
-    assert_equal "what it says" "$(tail -n +2 "$TMP/work.out")" "$(printf 'cut short 0 of many\nwoken 0\nsignals lost 0 of many\ntracer 0')"
+    local short
+    short=$(awk '/^cut short/ { print $3 }' "$TMP/work.out")
+    [ "$short" -le "$KILLS" ] || complain "$KILLS kills have cut $short calls short"
+    assert_equal "what else it says" "$(tail -n +3 "$TMP/work.out")" "$(printf 'woken 0\nsignals lost 0 of many\ntracer 0')"
 }
 
 # A process that is stopped stays so. Ctrl-C ends the recording, and the profile is there.
@@ -185,6 +197,7 @@ check_permission
 judge_truth
 judge_locks
 come_and_go
+is_killed
 leave
 explain
 exit "$bad"
