@@ -347,6 +347,7 @@ uint64_t remote_sample_delay(struct remote_sampler *sampler, pid_t tid, struct t
 {
     struct thread_stat_runs runs;
     enum thread_stat_state state = thread_stat_runs(&sampler->stats, stat, tid, &runs);
+    thread_stat_let_go(&sampler->stats);
     return state == THREAD_STAT_KNOWN ? runs.delay_ns : FOLD_NO_DELAY;
 }
 

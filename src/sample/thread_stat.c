@@ -11,6 +11,8 @@
 
 extern void *__libc_stack_end; /* ld.so: where the kernel began the main thread's stack */
 
+static const char schedstat_name[] = "schedstat", syscall_name[] = "syscall";
+
 /* Each kept descriptor holds some 5 KiB in the kernel (an inode and seq_file's page). A thread that never
  * runs needs only one. The limit of open files counts in each descriptor table by itself. */
 enum { KEPT_MAX = 1536, DESCRIPTORS_LEFT_FREE = 32, TEXT_BYTES = 256, FIRST_FRAME_BYTES_MAX = 65536 };
@@ -45,13 +47,37 @@ static void close_descriptor(struct thread_stats *stats, int *descriptor)
     stats->kept--;
 }
 
-void thread_stat_close(struct thread_stats *stats, struct thread_stat *stat)
+static void close_held(int *descriptor)
+{
+    if (*descriptor >= 0)
+        close(*descriptor);
+    *descriptor = -1;
+}
+
+void thread_stat_let_go(struct thread_stats *stats)
+{
+    if (stats->held.of) {
+        close_held(&stats->held.schedstat);
+        close_held(&stats->held.syscall);
+    }
+    stats->held.of = NULL;
+}
+
+static void close_kept(struct thread_stats *stats, struct thread_stat *stat)
 {
     if (!is_listed(stat))
         return;
     unlink_stat(stats, stat);
     close_descriptor(stats, &stat->schedstat);
     close_descriptor(stats, &stat->syscall);
+}
+
+/* Its record may soon be another thread's. */
+void thread_stat_close(struct thread_stats *stats, struct thread_stat *stat)
+{
+    if (stats->held.of == stat)
+        thread_stat_let_go(stats);
+    close_kept(stats, stat);
 }
 
 void thread_stats_drop_all(struct thread_stats *stats)
@@ -70,7 +96,7 @@ void thread_stats_drop_all(struct thread_stats *stats)
 static void make_room(struct thread_stats *stats, const struct thread_stat *stat)
 {
     while (stats->kept >= stats->kept_max && stats->oldest && stats->oldest != stat)
-        thread_stat_close(stats, stats->oldest);
+        close_kept(stats, stats->oldest);
 }
 
 static void mark_used(struct thread_stats *stats, struct thread_stat *stat)
@@ -88,7 +114,7 @@ static int open_within_limits(struct thread_stats *stats, pid_t tid, const char 
 {
     int opened = proc_tasks_open_file(stats->task_directory, tid, name);
     while ((opened == -EMFILE || opened == -ENFILE) && stats->kept > 0) {
-        thread_stat_close(stats, stats->oldest);
+        close_kept(stats, stats->oldest);
         stats->kept_max = stats->kept > 0 ? stats->kept : 1;
         opened = proc_tasks_open_file(stats->task_directory, tid, name);
     }
@@ -112,9 +138,8 @@ static int keep_descriptor(struct thread_stats *stats, struct thread_stat *stat,
 
 /* One of a thread's two files: a descriptor, which give_back takes, or -errno. */
 static int open_descriptor(struct thread_stats *stats, struct thread_stat *stat, int *descriptor, pid_t tid,
-                           const char *name)
+                           const char *name, bool is_often)
 {
-    bool is_often = is_read_often(stats, stat);
     mark_used(stats, stat);
     stat->read_at = ++stats->reads;
     if (*descriptor || stats->kept_max == 0)
@@ -134,8 +159,8 @@ static void give_back(const int *descriptor, int taken)
 
 void thread_stat_open(struct thread_stats *stats, struct thread_stat *stat, pid_t tid)
 {
-    give_back(&stat->schedstat, open_descriptor(stats, stat, &stat->schedstat, tid, "schedstat"));
-    give_back(&stat->syscall, open_descriptor(stats, stat, &stat->syscall, tid, "syscall"));
+    give_back(&stat->schedstat, open_descriptor(stats, stat, &stat->schedstat, tid, schedstat_name, false));
+    give_back(&stat->syscall, open_descriptor(stats, stat, &stat->syscall, tid, syscall_name, false));
 }
 
 static enum thread_stat_state state_of_error(int error)
@@ -143,18 +168,15 @@ static enum thread_stat_state state_of_error(int error)
     return error == -ESRCH || error == -ENOENT ? THREAD_STAT_GONE : THREAD_STAT_UNREADABLE;
 }
 
-void thread_stat_let_go(struct thread_stats *stats)
+/* From now on descriptors of this thread are held. Its two files are one reading. */
+static void hold(struct thread_stats *stats, const struct thread_stat *stat)
 {
-    if (stats->held.of)
-        close(stats->held.descriptor);
-    stats->held.of = NULL;
-}
-
-static void hold(struct thread_stats *stats, const struct thread_stat *stat, int taken)
-{
+    if (stats->held.of == stat)
+        return;
     thread_stat_let_go(stats);
     stats->held.of = stat;
-    stats->held.descriptor = taken;
+    stats->held.is_often = is_read_often(stats, stat);
+    stats->held.schedstat = stats->held.syscall = -1;
 }
 
 /* One of the two files as a string; THREAD_STAT_KNOWN when it has been read. */
@@ -177,19 +199,29 @@ static enum thread_stat_state parse_runs(const char *text, struct thread_stat_ru
     return ret->count > 0 ? THREAD_STAT_KNOWN : THREAD_STAT_UNREADABLE;
 }
 
+/* One of a thread's two files as a string. *own: its kept descriptor; *held: where one is that is not. */
+static enum thread_stat_state read_file(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
+                                        const char *name, char *text)
+{
+    const bool is_runs = name == schedstat_name;
+    if (stats->task_directory < 0)
+        return THREAD_STAT_UNREADABLE;
+    hold(stats, stat);
+    int *own = is_runs ? &stat->schedstat : &stat->syscall;
+    int *held = is_runs ? &stats->held.schedstat : &stats->held.syscall;
+    int taken = *held >= 0 ? *held : open_descriptor(stats, stat, own, tid, name, stats->held.is_often);
+    if (taken < 0)
+        return state_of_error(taken);
+    if (taken != *own)
+        *held = taken;
+    return read_text(taken, text);
+}
+
 enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
                                         struct thread_stat_runs *ret)
 {
     char text[TEXT_BYTES];
-    if (stats->task_directory < 0)
-        return THREAD_STAT_UNREADABLE;
-    int taken = stats->held.of == stat ? stats->held.descriptor
-                                       : open_descriptor(stats, stat, &stat->schedstat, tid, "schedstat");
-    if (taken < 0)
-        return state_of_error(taken);
-    enum thread_stat_state state = read_text(taken, text);
-    if (taken != stat->schedstat && stats->held.of != stat)
-        hold(stats, stat, taken);
+    enum thread_stat_state state = read_file(stats, stat, tid, schedstat_name, text);
     return state == THREAD_STAT_KNOWN ? parse_runs(text, ret) : state;
 }
 
@@ -218,13 +250,7 @@ enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct threa
                                         struct thread_stat_call *ret)
 {
     char text[TEXT_BYTES];
-    if (stats->task_directory < 0)
-        return THREAD_STAT_UNREADABLE;
-    int taken = open_descriptor(stats, stat, &stat->syscall, tid, "syscall");
-    if (taken < 0)
-        return state_of_error(taken);
-    enum thread_stat_state state = read_text(taken, text);
-    give_back(&stat->syscall, taken);
+    enum thread_stat_state state = read_file(stats, stat, tid, syscall_name, text);
     return state == THREAD_STAT_KNOWN ? parse_call(text, ret) : state;
 }
 

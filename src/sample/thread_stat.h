@@ -39,8 +39,9 @@ struct thread_stats {
     uint64_t reads;          /* so far, of all threads' */
     struct {
         const struct thread_stat *of; /* NULL: none */
-        int descriptor;
-    } held; /* a schedstat that is not kept, until thread_stat_let_go: it is read twice for a sample */
+        int schedstat, syscall;       /* negative: none */
+        bool is_often;                /* it is read so often that its descriptors are kept */
+    } held; /* what is not kept, until thread_stat_let_go: both may be read twice for a sample */
     struct thread_stat *newest, *oldest; /* those that keep a descriptor, by their last use */
 };
 
@@ -90,8 +91,8 @@ void thread_stat_close(struct thread_stats *stats, struct thread_stat *stat);
 enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
                                         struct thread_stat_runs *ret);
 
-/* Closes what thread_stat_runs has opened and does not keep. To be called after it, before another thread's
- * turn. */
+/* Closes what the other functions have opened and do not keep. To be called after them, before another
+ * thread's turn. */
 void thread_stat_let_go(struct thread_stats *stats);
 
 /* *ret is filled in for THREAD_STAT_KNOWN only. */
