@@ -1,6 +1,7 @@
 /* What reports say of waits: rows by kind, thing and holder, the line at the top, and findings. Exact
  * numbers, of waiting_profile.h. */
 #include "tool/report/finding.h"
+#include "tool/report/hints.h"
 #include "tool/report/report.h"
 #include "tool/report/report_answer.h"
 #include "tool/io/text.h"
@@ -127,10 +128,30 @@ static void the_line_at_the_top_has_the_longest(void **state)
                               "13.3% file /var/journal, 6.7% mutex table_lock (held by reader 100%), "
                               "5.0% tcp 10.0.0.7:5432");
     make(fixture, &(struct report_request){.by = REPORT_BY_FUNCTION, .thread = "main"});
-    assert_false(answer_waiting(&fixture->report, text)); /* it waits for others */
+    assert_true(answer_waiting(&fixture->report, text)); /* it waits for others only */
+    assert_string_equal(text, "waiting: 100% thread writer-1");
     make(fixture, &(struct report_request){.by = REPORT_BY_FUNCTION, .label = "on=tcp*"});
     assert_true(answer_waiting(&fixture->report, text));
     assert_string_equal(text, "waiting: 100% tcp 10.0.0.7:5432");
+}
+
+/* A shell's own time says little. */
+static void who_waited_for_a_child_is_told_how_to_record_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct profile *profile = &fixture->waiting.fake.profile;
+    char text[HINT_BYTES];
+    make(fixture, &(struct report_request){.by = REPORT_BY_FUNCTION});
+    assert_false(hints_of_children(&fixture->report, profile, text));
+    const arena_ref root = fake_profile_thread(&fixture->waiting.fake, 9, "shell");
+    waiting_profile_add(&fixture->waiting, root, WAITING_STACK("/run", "waitpid"), "child 7 sort", NULL, 0,
+                        900);
+    make(fixture, &(struct report_request){.by = REPORT_BY_FUNCTION, .thread = "shell"});
+    assert_true(hints_of_children(&fixture->report, profile, text));
+    assert_string_equal(text,
+                        "It waited for child 7 sort. To record what that did too: wallprof run --merge.");
+    profile->is_merged = true; /* it is recorded too */
+    assert_false(hints_of_children(&fixture->report, profile, text));
 }
 
 static void a_long_name_loses_its_middle(void **state)
@@ -177,6 +198,7 @@ int main(void)
         TEST(all_of_a_row_is_one_value),
         TEST(a_thing_has_who_held_it_most),
         TEST(the_line_at_the_top_has_the_longest),
+        TEST(who_waited_for_a_child_is_told_how_to_record_it),
         TEST(a_long_name_loses_its_middle),
         TEST(a_finding_says_which_lock),
     };

@@ -181,6 +181,18 @@ bool hints_of_code(const struct report *report, const struct profile *profile, c
     return true;
 }
 
+bool hints_of_children(const struct report *report, const struct profile *profile, char ret[HINT_BYTES])
+{
+    static const char child[] = "child ";
+    struct wait_thing longest;
+    if (profile->is_merged || wait_sums_things(&report->wait_sums, &longest, 1) == 0 || !longest.on ||
+        strncmp(longest.on, child, strlen(child)) != 0 || longest.ns < tree_wall_ns(&report->selected) / 2)
+        return false;
+    snprintf(ret, HINT_BYTES, "It waited for %.60s. To record what that did too: wallprof run --merge.",
+             longest.on);
+    return true;
+}
+
 void hints_make(struct hints *hints, const struct report *report, const struct profile *profile)
 {
     struct unnamed unnamed = {.count = 0};
@@ -188,6 +200,8 @@ void hints_make(struct hints *hints, const struct report *report, const struct p
     hints->count = 0;
     find_unnamed(&unnamed, profile);
     if (hints_of_code(report, profile, text))
+        add_hint(hints, text);
+    if (hints_of_children(report, profile, text))
         add_hint(hints, text);
     for (size_t i = 0; i < unnamed.count; i++) {
         if (unnamed.files[i].wall_ns < least_time(report))

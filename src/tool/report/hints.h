@@ -1,5 +1,5 @@
 /*
- * What would make a profile say more: names that are missing, and how to get them.
+ * What would make a profile say more: names and processes that are missing, and how to get them.
  *
  * Called from: reports.
  */
@@ -21,7 +21,11 @@ struct hints {
  * spent in such code without a name, or in what it called. Returns whether. */
 bool hints_of_code(const struct report *report, const struct profile *profile, char ret[HINT_BYTES]);
 
-/* That, and files without names, if they have a twentieth of the time of their own. */
+/* Who was waited for to end, and how to record it too, if that took half of the time that is shown. Returns
+ * whether. */
+bool hints_of_children(const struct report *report, const struct profile *profile, char ret[HINT_BYTES]);
+
+/* Those, and files without names, if they have a twentieth of the time of their own. */
 void hints_make(struct hints *hints, const struct report *report, const struct profile *profile);
 
 #endif

@@ -87,11 +87,12 @@ const char *answer_thing(const char *name, char ret[ANSWER_THING_BYTES])
     return ret;
 }
 
-/* Who waits for work, or for others to end, is not held up. */
-static bool is_told(const struct wait_thing *thing)
+/* Who waits for work is not held up. Nor is who waits for others to end: that is told only if nothing else
+ * is. */
+static bool is_told(const struct wait_thing *thing, bool is_of_others)
 {
-    return thing->kind != WAIT_IDLE && thing->kind != WAIT_CHILD && thing->kind != WAIT_STOPPED &&
-           thing->kind != WAIT_UNSEEN;
+    return thing->kind != WAIT_IDLE && thing->kind != WAIT_STOPPED && thing->kind != WAIT_UNSEEN &&
+           (thing->kind == WAIT_CHILD) == is_of_others;
 }
 
 static void append_thing(const struct wait_thing *thing, uint64_t whole_ns, const char *words, char *text)
@@ -108,22 +109,44 @@ static void append_thing(const struct wait_thing *thing, uint64_t whole_ns, cons
              answer_thing(thing->on ?: wait_kind_words[thing->kind], name), held);
 }
 
-bool answer_things(const struct wait_sums *sums, uint64_t whole_ns, const char *words,
-                   char ret[ANSWER_TEXT_BYTES])
+/* What of the sums is told. */
+struct telling {
+    const struct wait_thing *things; /* the longest first */
+    size_t count;
+    uint64_t whole_ns;
+    const char *words; /* before the first thing */
+    bool is_of_others; /* who is waited for to end, else the rest */
+};
+
+/* Whether any of them is known. */
+static bool write_things(const struct telling *telling, char ret[ANSWER_TEXT_BYTES])
 {
-    enum { LOOKED_AT = 16, SHOWN = 4 };
-    struct wait_thing things[LOOKED_AT];
-    const size_t count = wait_sums_things(sums, things, LOOKED_AT);
+    enum { SHOWN = 4 };
     bool is_known = false;
     *ret = '\0';
-    for (size_t i = 0, shown = 0; i < count && shown < SHOWN; i++) {
-        if (!is_told(&things[i]) || things[i].ns < whole_ns / LEAST_PARTS)
+    for (size_t i = 0, shown = 0; i < telling->count && shown < SHOWN; i++) {
+        const struct wait_thing *thing = &telling->things[i];
+        if (!is_told(thing, telling->is_of_others) || thing->ns < telling->whole_ns / LEAST_PARTS)
             continue;
-        append_thing(&things[i], whole_ns, words, ret);
-        is_known |= things[i].on != NULL;
+        append_thing(thing, telling->whole_ns, telling->words, ret);
+        is_known |= thing->on != NULL;
         shown++;
     }
     return is_known;
+}
+
+bool answer_things(const struct wait_sums *sums, uint64_t whole_ns, const char *words,
+                   char ret[ANSWER_TEXT_BYTES])
+{
+    enum { LOOKED_AT = 16 };
+    struct wait_thing things[LOOKED_AT];
+    struct telling telling = {.things = things,
+                              .count = wait_sums_things(sums, things, LOOKED_AT),
+                              .whole_ns = whole_ns,
+                              .words = words};
+    bool is_known = write_things(&telling, ret);
+    telling.is_of_others = true;
+    return *ret ? is_known : write_things(&telling, ret);
 }
 
 bool answer_waiting(const struct report *report, char ret[ANSWER_TEXT_BYTES])

@@ -16,8 +16,9 @@ void answer_where(const struct report *report, bool shows_idle, char ret[ANSWER_
 
 /*
  * "waiting: 46.3% mutex journal_mutex (held by writer-2 81%), 12.1% tcp 10.0.0.7:5432, 9.2% cpu": up to four
- * things that were waited for, in per cent of what is shown, without waits for work. The holder is who held
- * it for most of that time, with how much of it. False: nothing is known of what was waited for.
+ * things that were waited for, in per cent of what is shown, without waits for work. Threads and processes
+ * that were waited for to end are told only where nothing else is. The holder is who held it for most of that
+ * time, with how much of it. False: nothing is known of what was waited for.
  */
 bool answer_waiting(const struct report *report, char ret[ANSWER_TEXT_BYTES]);
 

@@ -166,6 +166,8 @@ static void put_totals(const struct report_table *table, FILE *stream)
         answer_findings(table->report, table->columns, stream);
         if (hints_of_code(table->report, table->profile, hint))
             put_line(table, stream, hint);
+        if (hints_of_children(table->report, table->profile, hint))
+            put_line(table, stream, hint);
     }
     if (!table->is_filtered)
         return;
