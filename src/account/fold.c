@@ -45,6 +45,9 @@ static struct passed advance(struct fold_thread *thread, const struct fold_clock
     thread->cpu_clock_ns += passed.cpu_ns;
     thread->delay_clock_ns += passed.delay_ns;
     thread->knows_delay |= is_known;
+    const uint64_t woken_ns = smaller(thread->woken_ns, passed.delay_ns);
+    thread->woken_ns -= woken_ns;
+    thread->preempted = passed.delay_ns ? 1 - (double)woken_ns / (double)passed.delay_ns : 1;
     return passed;
 }
 
@@ -56,11 +59,14 @@ static bool has_shared_root(const struct tree *tree, const struct fold_thread *t
 }
 
 /* The time of a runnable thread, by the clocks of its neighbourhood; by its state if these stood still, or
- * the run delay is not known. */
+ * the run delay is not known. One that was woken has used no CPU there. */
 static struct values of_runnable(const struct fold_thread *thread, const struct passed *passed,
                                  uint64_t wall_ns)
 {
-    uint64_t cpu_ns = passed->cpu_ns, all_ns = passed->cpu_ns + passed->delay_ns;
+    uint64_t cpu_ns = passed->cpu_ns, delay_ns = (uint64_t)((double)passed->delay_ns * thread->preempted);
+    uint64_t all_ns = cpu_ns + delay_ns;
+    if (thread->was_woken && thread->knows_delay)
+        return (struct values){.rundelay_ns = wall_ns};
     if (!thread->knows_delay || all_ns == 0) {
         cpu_ns = thread->was_running;
         all_ns = 1;
@@ -102,6 +108,7 @@ static struct passed end_stretch(const struct fold *fold, struct fold_thread *th
     fold_blame_pass(fold->tree, &thread->blame, wall_ns);
     struct passed own = share_of(&passed, wall_ns);
     struct values part = as_found(fold, thread, &own, wall_ns);
+    thread->woken_ns += thread->was_woken ? part.rundelay_ns : 0;
     claim(fold, credited, &part);
     return share_of(&passed, passed.wall_ns - wall_ns);
 }
@@ -203,11 +210,13 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     thread->blame.before_ns = passed.wall_ns - own_ns;
     thread->was_running = observation->is_running;
     thread->was_queued = observation->is_queued;
+    thread->was_woken = observation->is_woken;
     thread->until_ns = observation->until_ns;
     bool is_blind = observation->is_unknown || observation->is_left_out; /* only the clocks are known */
     struct values part =
         is_blind ? by_clocks(&passed, passed.wall_ns) : as_found(fold, thread, &passed, passed.wall_ns);
     part.samples = 1;
+    thread->woken_ns += thread->was_woken ? part.rundelay_ns : 0;
     claim(fold, thread->credited, &part);
     if (!thread->first) {
         thread->first = thread->credited;

@@ -6,13 +6,14 @@
  * it after the sample (schedule.h says why). All of it goes to the observed stack. The time since the end of
  * the last observation's stretch is added at once, the rest of the stretch at the next observation.
  * - cpu, rundelay, blocked: the three parts of a node's wall time. An observation that found the thread
- *   blocked claims its stretch as blocked time. One that found it runnable claims its stretch as CPU time and
- *   run delay, in the proportion in which the thread's two clocks have advanced since the observation before.
- *   Until the thread's end the tree holds these claims. At the end the parts are made to add up to the
- * thread's true totals (settle_claims.h): CPU time to what its CPU clock advanced, run delay to what the
- * kernel has counted, blocked time to the rest of its life. Off-CPU time is run delay and blocked time.
- *   (Giving a running observation all CPU time since the last running one would be biased: it favours what a
- *   thread does when it is sampled often.)
+ *   blocked claims its stretch as blocked time. One that found it woken, waiting for a CPU in the call that
+ * it had waited in, claims its stretch as run delay. Any other that found it runnable claims its stretch as
+ * CPU time and run delay, in the proportion in which the thread's two clocks have advanced since the
+ * observation before, less the run delay of those that found it woken. Until the thread's end the tree holds
+ * these claims. At the end the parts are made to add up to the thread's true totals (settle_claims.h): CPU
+ * time to what its CPU clock advanced, run delay to what the kernel has counted, blocked time to the rest of
+ * its life. Off-CPU time is run delay and blocked time. (Giving a running observation all CPU time since the
+ * last running one would be biased: it favours what a thread does when it is sampled often.)
  * - calls: the frames that two successive stacks of a thread share, by call site, are the same calls. Each
  * frame below them is one new call. A change of labels makes no call.
  * - what a thread waits for stands below its stack (profile/wait_labels.h). A lock may change hands while a
@@ -32,9 +33,9 @@
  * it was chosen. The proportion of CPU time and run delay is that of the neighbourhood of the observation. A
  * function that waits for a CPU more than its neighbours within one stretch has a part of theirs; over the
  * thread's life both totals are exact.
- * A thread that was woken waits for a CPU where it was blocked, and is found there. So the run delay that
- * observations of a runnable thread do not account for is in the time of those that found it blocked.
- * Of a thread that is rarely seen a part that no observation has claimed goes to [unsampled].
+ * A thread that was woken waits for a CPU where it was blocked, and is often found blocked there. So the run
+ * delay that observations of a runnable thread do not account for is in the time of those that found it
+ * blocked. Of a thread that is rarely seen a part that no observation has claimed goes to [unsampled].
  *
  * Short lives. A stretch may begin before its thread and go on after the thread's end. Claims of a short life
  * are those of whole stretches, and are scaled together with those of others (short_lives.h).
@@ -99,17 +100,19 @@ struct fold_thread {
     uint32_t label_depth; /* how many labels that node's path begins with */
     arena_ref waiting;  /* that node, or the one below it for what it waited for; 0 before a stack was seen */
     arena_ref credited; /* the node that the last observation's time goes to: that one or a pseudo-frame's */
-    bool was_running, was_queued; /* at the last observation */
+    bool was_running, was_queued, was_woken; /* at the last observation */
     bool knows_delay;      /* its delay clock was read; else a wait for a CPU counts as blocked in the end */
     uint64_t until_ns;     /* the end of the last observation's stretch, or FOLD_GOES_ON */
     uint64_t time_ns;      /* accounted for up to here */
     uint64_t cpu_clock_ns; /* the CPU clock then */
     uint64_t delay_clock_ns; /* the delay clock when it was read last */
     uint64_t begin_ns, begin_cpu_clock_ns, begin_delay_clock_ns;
-    uint32_t group;          /* of threads that settle together (settle_claims.h); set before the end */
-    bool knows_birth;        /* it has begun while recording */
-    int64_t before_ns;       /* how much earlier than the thread its first stretch began */
-    arena_ref first;         /* the node that the first observation's time went to; 0 before */
+    uint32_t group;    /* of threads that settle together (settle_claims.h); set before the end */
+    uint64_t woken_ns; /* run delay that observations of it woken have claimed, and its clock has not told */
+    double preempted;  /* what part of the run delay that has passed last is not of such */
+    bool knows_birth;  /* it has begun while recording */
+    int64_t before_ns; /* how much earlier than the thread its first stretch began */
+    arena_ref first;   /* the node that the first observation's time went to; 0 before */
     struct values before;    /* of what that observation found the time between these two is; not negative */
     struct fold_blame blame; /* for what it waits for */
     struct changes_thread changes;
@@ -125,6 +128,7 @@ struct fold_observation {
     uint64_t delay_clock_ns; /* or FOLD_NO_DELAY; it may be a little older than the sample */
     bool is_running;         /* on a CPU, as opposed to waiting for something or for a CPU */
     bool is_queued;          /* waiting for a CPU */
+    bool is_woken;           /* that, in the call that it has waited in */
     bool is_unchanged;     /* provably has not run since it was last seen: the time goes to the same stack */
     bool is_unknown;       /* did not reply and may have run: the time goes to [not responding] */
     bool is_left_out;      /* only its clock was read: the time goes to [uninteresting] */

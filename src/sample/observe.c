@@ -94,10 +94,8 @@ static bool cancel_request(struct observer *observer, uint32_t slot)
     return true;
 }
 
-/* cpu_ns: the thread's CPU clock when the kernel last updated it, 0 if that was not read. For a thread on a
- * CPU it is some milliseconds old, but such a thread is running anyhow. */
-static void send_signal(struct observer *observer, struct thread *thread, uint64_t now_ns, uint64_t cpu_ns,
-                        bool is_look)
+/* The clocks are read last: how much of the time until its reply it has used tells whether it had a CPU. */
+static void send_signal(struct observer *observer, struct thread *thread, uint64_t now_ns, bool is_look)
 {
     uint64_t generation;
     bool is_cached = thread->stack_cache && !is_look;
@@ -110,13 +108,14 @@ static void send_signal(struct observer *observer, struct thread *thread, uint64
     if ((uint32_t)slot >= observer->used_high)
         observer->used_high = (uint32_t)slot + 1;
     thread->observe.slot = slot;
-    thread->observe.sent_ns = thread->observe.chosen_ns = now_ns;
-    thread->observe.sent_cpu_ns = cpu_ns ? cpu_ns : clock_read_ns(clock_of_thread(thread->tid));
+    thread->observe.chosen_ns = now_ns;
     thread->observe.check_ns = now_ns + OBSERVE_OVERDUE_NS;
     sig_slots_request_labels(&observer->slots, (uint32_t)slot, &thread->annotations.labels);
     interp_replies_request(&observer->interp, &observer->slots, (uint32_t)slot, &thread->interp, thread->tid);
     if (thread->remote.lacks_register || observer->sent++ % LEARN_EVERY == 0)
         sig_slots_let_learn(&observer->slots, (uint32_t)slot);
+    thread->observe.sent_cpu_ns = clock_read_ns(clock_of_thread(thread->tid));
+    thread->observe.sent_ns = clock_monotonic_ns();
     if (sig_request_send(thread->tid, (uint32_t)slot, generation) == 0)
         return;
     cancel_request(observer, (uint32_t)slot); /* gone: no handler can have claimed it */
@@ -201,14 +200,12 @@ static enum remote_result sample_outside(struct observer *observer, struct threa
     return result;
 }
 
-/* False when the thread must get a request, with *ret_cpu_ns for send_signal. Else *ret_seen tells whether
- * there is an observation. */
+/* False when the thread must get a request. Else *ret_seen tells whether there is an observation. */
 static bool sample_remotely(struct observer *observer, struct thread *thread, uint64_t now_ns,
-                            struct observation *ret, bool *ret_seen, uint64_t *ret_cpu_ns)
+                            struct observation *ret, bool *ret_seen)
 {
     struct remote_sample sample;
     const enum remote_result result = sample_outside(observer, thread, &thread->remote, &sample);
-    *ret_cpu_ns = sample.cpu_ns;
     *ret_seen = (result == REMOTE_UNCHANGED || result == REMOTE_WALKED) &&
                 read_remote_sample(thread, now_ns, &sample, result == REMOTE_UNCHANGED, ret);
     observer->made.unchanged += *ret_seen && result == REMOTE_UNCHANGED;
@@ -221,7 +218,7 @@ static bool sample_remotely(struct observer *observer, struct thread *thread, ui
  * A thread that could not reply the last time, and is not seen from outside. If waits are seen from outside,
  * it is running: without this sample its time would go to the waits. If they are not, samples can be saved.
  */
-static bool sample_silent(struct observer *observer, struct thread *thread, uint64_t now_ns, uint64_t cpu_ns,
+static bool sample_silent(struct observer *observer, struct thread *thread, uint64_t now_ns,
                           struct observation *ret)
 {
     if (observer->by_signal_only && now_ns < thread->observe.check_ns)
@@ -231,7 +228,7 @@ static bool sample_silent(struct observer *observer, struct thread *thread, uint
         return true;
     }
     thread->observe.is_silent = false;
-    send_signal(observer, thread, now_ns, cpu_ns, false);
+    send_signal(observer, thread, now_ns, false);
     return false;
 }
 
@@ -239,7 +236,6 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
                     struct observation *ret)
 {
     bool is_seen = false;
-    uint64_t cpu_ns = 0;
     if (thread->observe.slot >= 0) {
         thread->observe.is_look = false;
         thread->observe.chosen_ns = now_ns; /* it stands where its reply will say, as it has not run since */
@@ -248,7 +244,7 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
     if (sig_load_relaxed(&thread->annotations.is_uninteresting))
         return observe_leave_out(observer, thread, now_ns, ret);
     thread->observe.snapshot = observer->snapshot;
-    if (!observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns))
+    if (!observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen))
         return is_seen;
     if (observer->target)
         return observer->target->observe(observer->target->context, observer, thread, now_ns, ret);
@@ -259,8 +255,8 @@ bool observe_thread(struct observer *observer, struct thread *thread, uint64_t n
         return true;
     }
     if (thread->observe.is_silent)
-        return sample_silent(observer, thread, now_ns, cpu_ns, ret);
-    send_signal(observer, thread, now_ns, cpu_ns, false);
+        return sample_silent(observer, thread, now_ns, ret);
+    send_signal(observer, thread, now_ns, false);
     return false;
 }
 
@@ -268,12 +264,10 @@ bool observe_thread_outside(struct observer *observer, struct thread *thread, ui
                             struct observation *ret)
 {
     bool is_seen = false;
-    uint64_t cpu_ns;
     if (thread->observe.slot >= 0 || sig_load_relaxed(&thread->annotations.is_uninteresting))
         return false;
     thread->observe.snapshot = observer->snapshot;
-    return !observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen, &cpu_ns) &&
-           is_seen;
+    return !observer->by_signal_only && sample_remotely(observer, thread, now_ns, ret, &is_seen) && is_seen;
 }
 
 /* ---- looks ---- */
@@ -300,7 +294,7 @@ bool observe_ask(struct observer *observer, struct thread *thread, uint64_t now_
         sig_load_relaxed(&thread->annotations.is_uninteresting) ||
         observe_must_not_signal(observer, thread, now_ns) || observe_has_left(thread))
         return false;
-    send_signal(observer, thread, now_ns, 0, true);
+    send_signal(observer, thread, now_ns, true);
     return thread->observe.slot >= 0;
 }
 
@@ -328,13 +322,15 @@ static bool read_reply(struct observer *observer, uint32_t index, struct observa
     uint64_t end_ns = sig_load_acquire(&thread->end_ns); /* partner: the release in threads_leave */
     if (end_ns != 0 && slot->time_ns >= end_ns)
         return false;
+    const bool is_woken = observe_was_woken(thread, slot);
     *ret = (struct observation){
         .thread = thread,
         .sample = {.time_ns = observe_moment_of(thread, slot),
                    .cpu_clock_ns = slot->cpu_ns,
                    .delay_clock_ns = remote_sample_delay(&observer->remote, thread->tid, &thread->stat),
-                   .is_running = !slot->was_blocked && !observe_had_no_cpu(thread, slot),
-                   .is_queued = observe_was_queued(thread, slot)},
+                   .is_running = !slot->was_blocked && !is_woken && !observe_had_no_cpu(thread, slot),
+                   .is_queued = is_woken || observe_was_queued(thread, slot),
+                   .is_woken = is_woken},
         .stack = {.addresses = slot->addresses,
                   .depth = slot->depth,
                   .is_truncated = slot->end != SIG_UNWIND_ROOT,

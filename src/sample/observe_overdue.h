@@ -53,6 +53,9 @@ bool observe_had_no_cpu(const struct thread *thread, const struct sig_slot *slot
 /* One that was woken is where it was blocked until it has a CPU. */
 bool observe_was_queued(const struct thread *thread, const struct sig_slot *slot);
 
+/* Of a reply: whether the thread waited for a CPU in a call that it waits in now and then. */
+bool observe_was_woken(const struct thread *thread, const struct sig_slot *slot);
+
 /*
  * The moment of an observation. The result is unbiased only if these moments do not depend on what the
  * program does. The moment at which a thread that waits for a CPU replies does. The moment at which it was

@@ -248,10 +248,13 @@ static void take_walk(const struct remote_sampler *sampler, const struct remote_
                       const struct gil_wait *gil, const struct sig_remote_walk *walk,
                       const struct thread_stat_runs *runs)
 {
+    struct remote_memory *memory = thread->memory;
+    if (!remote_sample_waits_at(memory, walk->blocked_regs.pc))
+        memory->waits_at[memory->places++ % REMOTE_PLACES] = walk->blocked_regs.pc;
     if (gil->is_gil)
         interp_note_gil(sampler->interp, walk->addresses, walk->depth);
-    refer_to(thread->memory, runs, is_whole(walk->end) && has_all_frames(sampler, thread));
-    thread->memory->wait.is_waiting = false;
+    refer_to(memory, runs, is_whole(walk->end) && has_all_frames(sampler, thread));
+    memory->wait.is_waiting = false;
 }
 
 /* A thread that runs goes on meanwhile: the less is read before its request, the better does that find it
@@ -358,6 +361,15 @@ uint64_t remote_sample_cpu(struct remote_sampler *sampler, pid_t tid, struct thr
     enum thread_stat_state state = thread_stat_runs(&sampler->stats, stat, tid, &runs);
     thread_stat_let_go(&sampler->stats);
     return state == THREAD_STAT_KNOWN ? runs.cpu_ns : known_ns;
+}
+
+bool remote_sample_waits_at(const struct remote_memory *memory, uint64_t pc)
+{
+    for (uint32_t i = 0; i < REMOTE_PLACES; i++) {
+        if (pc && memory->waits_at[i] == pc)
+            return true;
+    }
+    return false;
 }
 
 void remote_sample_learn(struct remote_memory *memory, const struct sig_slot *reply)

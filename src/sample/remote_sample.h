@@ -30,14 +30,17 @@
 #include <stdint.h>
 
 /* What the last samples of a thread tell the next one; part of its record. Zeroed memory: nothing. */
+enum { REMOTE_PLACES = 4 };
 struct remote_memory {
     bool is_reference; /* it was found blocked, and its whole stack was seen, at the run count `reference` */
     uint64_t reference;
-    uint64_t reference_cpu_ns; /* its CPU clock then */
-    uint32_t trusted;          /* how often the CPU clock has stood for the run count since */
-    uint32_t stack_bytes;      /* of its last stack; 0 when not known */
-    struct waits_memory wait;  /* what it waited for at the reference */
-    bool lacks_register;       /* the last walk ended for lack of one: a reply may have it */
+    uint64_t reference_cpu_ns;        /* its CPU clock then */
+    uint32_t trusted;                 /* how often the CPU clock has stood for the run count since */
+    uint32_t stack_bytes;             /* of its last stack; 0 when not known */
+    struct waits_memory wait;         /* what it waited for at the reference */
+    uint64_t waits_at[REMOTE_PLACES]; /* the last places where it was seen blocked: pcs after system calls */
+    uint32_t places;                  /* how many have been written */
+    bool lacks_register;              /* the last walk ended for lack of one: a reply may have it */
     struct {
         uint64_t sp, pc; /* where it was blocked when it replied; 0 when it was not */
         uint64_t fp;     /* the frame pointer then */
@@ -122,6 +125,9 @@ uint64_t remote_sample_cpu(struct remote_sampler *sampler, pid_t tid, struct thr
  * returns ERESTARTNOHAND, ERESTART_RESTARTBLOCK or EINTR itself.
  */
 bool remote_sample_is_cut_short(long number, const uint64_t arguments[6]);
+
+/* Whether it has lately been seen blocked in the call that returns to this pc. */
+bool remote_sample_waits_at(const struct remote_memory *memory, uint64_t pc);
 
 /* What a reply tells: where the thread was blocked, and its stack. Only a whole stack of a thread that was
  * blocked teaches something. */

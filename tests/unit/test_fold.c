@@ -348,7 +348,7 @@ static void what_nobody_claims_is_the_rests(void **state)
 
 /* ---- waits for a CPU ---- */
 
-enum { QUEUED = WAITING + 1 };
+enum { QUEUED = WAITING + 1, WOKEN };
 
 /* begin_delay: the delay clock at the thread's start, which is 0 on its CPU clock. */
 static void begin_delayed(struct fixture *fixture, uint32_t root, uint64_t begin_delay)
@@ -366,7 +366,8 @@ static void observe_delayed(struct fixture *fixture, uint64_t time, uint64_t cpu
                                            .cpu_clock_ns = cpu,
                                            .delay_clock_ns = delay,
                                            .is_running = seen == RUNNING,
-                                           .is_queued = seen == QUEUED,
+                                           .is_queued = seen == QUEUED || seen == WOKEN,
+                                           .is_woken = seen == WOKEN,
                                            .path = path.locations,
                                            .depth = path.depth};
     fold_observe(&fixture->fold, &fixture->thread, &observation);
@@ -397,6 +398,21 @@ static void a_runnable_threads_time_is_parted_as_its_clocks_say(void **state)
     end_delayed(fixture, 200, 40, 620);
     assert_parts(fixture, "r", (struct values){1, 10, 70, 0});
     assert_parts(fixture, "w", (struct values){1, 0, 0, 40});
+}
+
+/* It was woken, and uses no CPU until it gets one. Its work is not preempted because of that: of the last 14
+ * that it waited for a CPU 8 are of those 20. */
+static void who_was_woken_has_used_no_cpu_there(void **state)
+{
+    struct fixture *fixture = *state;
+    begin_delayed(fixture, 2, 0);
+    observe_delayed(fixture, 10, 2, 8, WOKEN, "w");
+    observe_delayed(fixture, 20, 4, 16, WOKEN, "w");
+    observe_delayed(fixture, 30, 10, 20, RUNNING, "r");
+    assert_parts(fixture, "w", (struct values){2, 0, 20, 0});
+    assert_parts(fixture, "r", (struct values){1, 10, 0, 0});
+    observe_delayed(fixture, 50, 16, 34, QUEUED, "q");
+    assert_parts(fixture, "q", (struct values){1, 10, 10, 0});
 }
 
 /* Of 100 claimed as CPU time there are 150, of 100 as run delay 60, and of 100 as blocked 90. */
@@ -1254,6 +1270,7 @@ int main(void)
         TEST(more_cpu_than_wall_is_no_negative_waiting),
         TEST(a_shared_root_has_no_claims),
         TEST(a_runnable_threads_time_is_parted_as_its_clocks_say),
+        TEST(who_was_woken_has_used_no_cpu_there),
         TEST(all_three_parts_are_scaled),
         TEST(a_clock_that_stands_still_leaves_the_state_to_decide),
         TEST(a_wait_for_a_cpu_that_nobody_counts_is_blocked),

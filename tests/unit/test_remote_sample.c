@@ -201,6 +201,9 @@ static void who_has_not_run_is_where_it_was(void **state)
         assert_int_equal(take_sample(&subject, &first), REMOTE_WALKED);
         assert_int_equal(first.end, SIG_UNWIND_ROOT);
         assert_true(first.depth > LEVELS + 3);
+        assert_true(remote_sample_waits_at(&subject.memory, first.addresses[0]));
+        assert_false(remote_sample_waits_at(&subject.memory, first.addresses[1]));
+        assert_int_equal(subject.memory.places, 1); /* always the same */
         for (int i = 0; i < 3; i++) {
             assert_int_equal(take_sample(&subject, &again), REMOTE_UNCHANGED);
             assert_int_equal(again.cpu_ns, first.cpu_ns);

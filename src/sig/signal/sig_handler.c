@@ -89,6 +89,7 @@ static void note_registers(struct sig_slot *slot, const ucontext_t *context)
     slot->pc = sig_after_system_call(context);
     slot->fp = regs.fp;
     slot->was_blocked = slot->pc != 0 || sig_wait_here.was_given;
+    slot->returned_pc = sig_has_made_system_call(context) ? regs.pc : 0;
 }
 
 /* The interrupted thread writes the word of its labels in one instruction. */

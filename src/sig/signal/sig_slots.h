@@ -58,6 +58,7 @@ struct sig_slot {
     uint8_t end;                /* enum sig_unwind_end */
     struct sig_unloads unloads; /* as of the walk */
     bool was_blocked;           /* the signal interrupted a wait in a system call */
+    uint64_t returned_pc;       /* where a system call had just returned to; 0: none had */
     uint64_t sp, pc, fp;        /* of that wait (struct sig_blocked_regs); pc is 0 if it is not known */
     bool by_stack_cache;        /* the stack cache has the whole stack, the addresses what is not shared */
     bool by_full_walk;          /* sig_unwind gave up, and sig_unwind_slow got further */

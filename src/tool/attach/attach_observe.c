@@ -11,9 +11,6 @@
 /* What is copied of a stack at first, and at most. */
 enum { STACK_BYTES_FIRST = 32 * 1024, STACK_BYTES_MAX = 1024 * 1024, WORD_BYTES = 8 };
 
-/* A thread that let so much time pass before it stood still, and waited for a CPU most of it, had none. */
-static const uint64_t queued_ns = 100 * NS_PER_US;
-
 int attach_observe_init(struct attach_observer *attached)
 {
     *attached = (struct attach_observer){.copy = {.capacity_bytes = STACK_BYTES_MAX, .mem_descriptor = -1}};
@@ -141,15 +138,18 @@ static void observe(struct attach_observer *attached, struct observer *observer,
     const uint64_t took_ns = since(thread->observe.sent_ns, clock_monotonic_ns());
     const uint64_t waited_ns = since(delay_ns, look->runs.delay_ns);
     const bool is_clocked = look->has_runs && delay_ns != FOLD_NO_DELAY;
-    const bool had_no_cpu = is_clocked && took_ns >= queued_ns && waited_ns > took_ns / 2;
+    const bool had_no_cpu = is_clocked && waited_ns > took_ns / 2;
     const bool is_waiting = look->stop.was_waiting;
+    const bool is_woken = had_no_cpu && thread->observe.was_runnable &&
+                          remote_sample_waits_at(&thread->remote, look->stop.returned_pc);
     *ret = (struct observation){
         .thread = thread,
         .sample = {.time_ns = thread->observe.chosen_ns,
                    .cpu_clock_ns = look->runs.cpu_ns,
                    .delay_clock_ns = look->runs.delay_ns,
                    .is_running = !is_waiting && !had_no_cpu,
-                   .is_queued = had_no_cpu && (!is_waiting || thread->observe.was_runnable)}};
+                   .is_queued = had_no_cpu && (!is_waiting || thread->observe.was_runnable),
+                   .is_woken = is_woken}};
     walk(attached, observer, thread, look, ret);
     observer->made.replied++;
 }

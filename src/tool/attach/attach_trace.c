@@ -89,6 +89,7 @@ static bool read_registers(pid_t tid, bool is_ours, struct trace_stop *ret)
     const bool has_restart = result <= -RESTART_SYS && result >= -RESTART_BLOCK;
     const bool is_ended = is_ours && result == -EINTR && is_never_restarted((long)registers.orig_rax);
     ret->was_waiting = is_in_call(&registers) && (has_restart || is_ended);
+    ret->returned_pc = is_in_call(&registers) ? registers.rip : 0;
     if (ret->was_waiting && is_ended)
         make_again(tid, &registers);
     ret->thread_area = registers.fs_base;
@@ -110,6 +111,7 @@ static bool read_registers(pid_t tid, bool is_ours, struct trace_stop *ret)
     ret->context.uc_mcontext.sp = registers.sp;
     ret->context.uc_mcontext.pc = registers.pc;
     ret->was_waiting = false;
+    ret->returned_pc = 0; /* not known */
     ret->thread_area = 0;
     return true;
 }

@@ -30,6 +30,7 @@ enum trace_result {
 struct trace_stop {
     ucontext_t context;   /* its registers; after a call that it was in */
     uint64_t thread_area; /* the C library's id of it (pthread_self); 0: not known */
+    uint64_t returned_pc; /* where a system call had just returned to; 0: none had, or it is not known */
     bool was_waiting;     /* it had begun to wait in a call, which is made again */
     int signal;           /* to be passed on by trace_let_go */
 };
