@@ -1,16 +1,14 @@
 /* wallprof ctl: starts, stops, dumps and shows the recording of a running process. */
 #include "commands.h"
-#include "ctl_subject.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
+#include "tool/live/ctl_request.h"
 #include "tool/read/recording.h"
 #include "tool/read/store_names.h"
 
 #include "base/clock.h"
 #include "profile/control_page.h"
 #include "wallprof.h"
-#include "base/futex.h"
-#include "sig/sys/sig_atomic.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -19,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,53 +33,6 @@ static const char help[] = "usage: wallprof ctl [OPTIONS] PID start|stop|status\
                            "  -t, --timeout SECONDS  how long to wait for the reply. Default: 10.\n";
 
 enum { TIMEOUT_DEFAULT_S = 10, TIMEOUT_MAX_S = 86400 };
-
-static const uint64_t alive_check_ns = 100 * NS_PER_MS;
-
-/* ---- the request ---- */
-
-static bool is_alive(const struct ctl_subject *subject)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/comm", subject->task);
-    return access(path, F_OK) == 0;
-}
-
-/* One process at a time has the lock, and keeps it until it ends. */
-static int lock_page(const struct ctl_subject *subject, uint64_t deadline_ns)
-{
-    const struct timespec pause = {.tv_nsec = NS_PER_MS};
-    while (flock(subject->fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno != EWOULDBLOCK || clock_monotonic_ns() >= deadline_ns)
-            return command_fail("process %ld is busy with another request", subject->pid);
-        nanosleep(&pause, NULL);
-    }
-    return 0;
-}
-
-static int send_request(struct ctl_subject *subject, enum control_kind kind, const char *path,
-                        uint64_t timeout_ns)
-{
-    struct control_page *page = subject->page;
-    uint64_t now_ns, deadline_ns = clock_monotonic_ns() + timeout_ns;
-    if (lock_page(subject, deadline_ns) != 0)
-        return 1;
-    uint32_t number = sig_load_seq_cst(&page->request_number) + 1, reply_number;
-    page->kind = kind;
-    strcpy(page->path, path);
-    sig_store_seq_cst(&page->request_number, number);
-    sig_add_seq_cst(&page->wake, 1);
-    futex_wake_all_shared(&page->wake);
-    while ((reply_number = sig_load_seq_cst(&page->reply_number)) != number) {
-        if (!is_alive(subject))
-            return command_fail("process %ld has ended, or has executed another program", subject->pid);
-        if ((now_ns = clock_monotonic_ns()) >= deadline_ns)
-            return command_fail("process %ld does not reply; it may do so later", subject->pid);
-        uint64_t check_ns = now_ns + alive_check_ns;
-        futex_wait_shared(&page->reply_number, reply_number, check_ns < deadline_ns ? check_ns : deadline_ns);
-    }
-    return 0;
-}
 
 /* ---- the reply ---- */
 
@@ -134,7 +83,7 @@ static int report_result(const struct ctl_subject *subject, enum control_kind ki
 static int request_and_report(struct ctl_subject *subject, enum control_kind kind, const char *path,
                               const char *shown_path, uint64_t timeout_ns)
 {
-    int status = send_request(subject, kind, path, timeout_ns);
+    int status = ctl_request_send(subject, kind, path, timeout_ns);
     return status ? status : report_result(subject, kind, shown_path);
 }
 
@@ -167,26 +116,11 @@ static int dump_by_store(struct ctl_subject *subject, const char *path, uint64_t
     return convert_dump(subject, store, path);
 }
 
-/* A directory that the process can write to, also where it is not ours but we are root. */
-static int make_directory(const struct ctl_subject *subject, char ret[PATH_MAX])
-{
-    char process[64];
-    struct stat owner;
-    const char *temporary = getenv("TMPDIR");
-    snprintf(ret, PATH_MAX, "%s/wallprof-dump-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(ret))
-        return command_fail("%s: %s", ret, strerror(errno));
-    snprintf(process, sizeof process, "/proc/%ld", subject->pid);
-    if (stat(process, &owner) == 0 && owner.st_uid != geteuid() && chown(ret, owner.st_uid, owner.st_gid) < 0)
-        return command_fail("%s: %s", ret, strerror(errno));
-    return 0;
-}
-
 /* The process has no standard output of ours. */
 static int dump_to_stdout(struct ctl_subject *subject, uint64_t timeout_ns)
 {
     char directory[PATH_MAX], store[PATH_MAX + 16];
-    int status = make_directory(subject, directory);
+    int status = ctl_request_directory(subject, directory);
     if (status == 0) {
         snprintf(store, sizeof store, "%s/dump.store", directory);
         status = request_and_report(subject, CONTROL_DUMP, store, "a store for us", timeout_ns);
@@ -205,7 +139,7 @@ static int dump(struct ctl_subject *subject, const char *path, uint64_t timeout_
     if (strcmp(path, "-") == 0)
         return dump_to_stdout(subject, timeout_ns);
     if (!*path) {
-        if (send_request(subject, CONTROL_STATUS, "", timeout_ns) != 0)
+        if (ctl_request_send(subject, CONTROL_STATUS, "", timeout_ns) != 0)
             return 1;
         snprintf(out, sizeof out, "%.*s", PATH_MAX - 1, subject->page->status.out);
     }

@@ -36,8 +36,8 @@ static bool is_control_page(const char *path)
     return strncmp(target, "/memfd:" CONTROL_PAGE_NAME, strlen("/memfd:" CONTROL_PAGE_NAME)) == 0;
 }
 
-/* Opens the page through a thread's descriptors: -ENOENT when there is none, or another -errno. */
-static int open_page_of(const char *task)
+/* Opens a file through a thread's descriptors: -ENOENT when there is none, or another -errno. */
+static int open_of(const char *task, bool (*is_wanted)(const char *path), int flags)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/fd", task);
@@ -45,9 +45,9 @@ static int open_page_of(const char *task)
     int fd = directory ? -ENOENT : -errno;
     for (struct dirent *entry; fd == -ENOENT && directory && (entry = readdir(directory));) {
         snprintf(path, sizeof path, "%s/fd/%s", task, entry->d_name);
-        if (!is_control_page(path))
+        if (!is_wanted(path))
             continue;
-        fd = open(path, O_RDWR | O_CLOEXEC);
+        fd = open(path, flags | O_CLOEXEC);
         fd = fd < 0 ? -errno : fd;
     }
     if (directory)
@@ -71,8 +71,7 @@ static bool has_library(long pid)
     return found;
 }
 
-/* The page's descriptor. -ESRCH: no process. -ENODATA: no thread of ours. -ENOENT: it has no page. */
-static int find_page(struct ctl_subject *subject)
+int ctl_subject_find(struct ctl_subject *subject, bool (*is_wanted)(const char *path), int flags)
 {
     char path[128];
     snprintf(path, sizeof path, "/proc/%ld/task", subject->pid);
@@ -86,10 +85,17 @@ static int find_page(struct ctl_subject *subject)
         snprintf(subject->task, sizeof subject->task, "/proc/%ld/task/%.20s", subject->pid, entry->d_name);
         snprintf(path, sizeof path, "%s/comm", subject->task);
         if (is_sampler(path))
-            fd = open_page_of(subject->task);
+            fd = open_of(subject->task, is_wanted, flags);
     }
     closedir(directory);
     return fd;
+}
+
+bool ctl_subject_lives(const struct ctl_subject *subject)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/comm", subject->task);
+    return access(path, F_OK) == 0;
 }
 
 /* A process that has just begun has neither its thread nor its page yet. */
@@ -102,7 +108,8 @@ static int await_page(struct ctl_subject *subject, uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = NS_PER_MS};
     int fd;
-    while ((fd = find_page(subject)) < 0 && may_come(subject->pid, fd) && clock_monotonic_ns() < deadline_ns)
+    while ((fd = ctl_subject_find(subject, is_control_page, O_RDWR)) < 0 && may_come(subject->pid, fd) &&
+           clock_monotonic_ns() < deadline_ns)
         nanosleep(&pause, NULL);
     return fd;
 }
