@@ -1,4 +1,5 @@
 #include "attach.h"
+#include "account/mapped_store.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/name_pattern.h"
@@ -6,6 +7,7 @@
 #include "export/export.h"
 #include "proc/proc_tasks.h"
 #include "proc/proc_text.h"
+#include "profile/store.h"
 #include "sig/sys/sig_memory.h"
 
 #include <errno.h>
@@ -221,6 +223,7 @@ static void one_tick(struct attach *attach)
     attach->modules.is_due = true;
     sampler_send(sampler, now_ns);
     attach->modules.is_due = false; /* not between a sample and its being accounted */
+    sampler_show(sampler, now_ns);
     sampler_skip_ticks(sampler, now_ns);
 }
 
@@ -246,6 +249,34 @@ static void record(struct attach *attach)
     sampler_close(sampler, attach->end_ns);
 }
 
+/* ---- the store that it is kept in ---- */
+
+static int begin_store(struct attach *attach)
+{
+    struct store_header header = {.labels = attach->config->labels, .start_utc_ns = attach->start_utc_ns};
+    describe_process(attach);
+    snprintf(header.command, sizeof header.command, "%s", attach->command);
+    store_describe_process(&header.process, &attach->process);
+    header.live.perf_map_count = attach->perf_maps.count;
+    memcpy(header.live.perf_maps, attach->perf_maps.sources, sizeof header.live.perf_maps);
+    return sampler_keep(attach->sampler, attach->store, &header, clock_monotonic_ns());
+}
+
+static void end_store(struct attach *attach)
+{
+    char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
+    struct mapped_store *store = &attach->sampler->mapped_store;
+    struct store_part names = {0};
+    if (!mapped_store_is_kept(store))
+        return;
+    overhead_limit_describe(&attach->sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
+    sampler_show(attach->sampler, attach->end_ns);
+    names.offset = mapped_store_cut(store);
+    mapped_store_close(store, since(attach->start_ns, attach->end_ns), restraint, 0, &names);
+}
+
+/* ---- the thread ---- */
+
 struct recorder {
     struct attach *attach;
     int status;
@@ -260,8 +291,13 @@ static void *run(void *argument)
     recorder->status = sampler_enter(attach->sampler, true);
     if (recorder->status == 0) {
         attach->perf_maps.sources[attach->perf_maps.count - 1].since_utc_ns = process_utc_ns(attach);
+        if (attach->store)
+            recorder->status = begin_store(attach);
+    }
+    if (recorder->status == 0) {
         tick_begin_late(&attach->sampler->tick, clock_monotonic_ns(), &attach->sampler->random);
         record(attach);
+        end_store(attach);
     }
     return NULL;
 }

@@ -2,7 +2,8 @@
  * Records another process, from outside, with the engine that records a process from inside: struct sampler,
  * with a target.
  *
- * Called from: cmd_attach.c. Only one process at a time is recorded (sig_memory.h).
+ * Called from: cmd_attach.c; the child of tool/live/live_recorder.c. Only one process at a time is recorded
+ * (sig_memory.h).
  */
 #ifndef WALLPROF_ATTACH_H
 #define WALLPROF_ATTACH_H
@@ -26,6 +27,8 @@ struct attach {
     const struct config *config; /* of it: sampler, labels, timeline, duration_ns */
     struct log *log;
     int directory; /* an open /proc/PID */
+    int store;     /* a new and empty file that the recording is kept in while it is made, as a store, for
+                      others to read; taken over. 0: there is none */
 
     /* The recording. */
     struct target target;

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "cmd_live.h"
 #include "tool/io/command.h"
 #include "tool/read/store_names.h"
 #include "tool/io/output_file.h"
@@ -10,13 +11,17 @@
 #include <errno.h>
 #include <stdio.h>
 
-static const char help[] = "usage: wallprof top [OPTIONS] FILE\n"
-                           "Says where the time went and what was waited for, with the functions of the\n"
-                           "program's own: WALL has what a function calls in libraries, CUM all that it\n"
-                           "calls. FILE is a store or any pprof file; - is standard input.\n"
-                           "\n";
-static const char help_end[] = "      --stacks         in the JSON also every stack\n"
-                               "\nThe manual has the JSON: wallprof(1).\n";
+static const char help[] =
+    "usage: wallprof top [OPTIONS] FILE | PID\n"
+    "Says where the time went and what was waited for, with the functions of the\n"
+    "program's own: WALL has what a function calls in libraries, CUM all that it\n"
+    "calls. FILE is a store or any pprof file; - is standard input. A number that is\n"
+    "no file is a PID: that process is shown as it runs (h: keys), or table by table.\n"
+    "\n";
+static const char help_end[] =
+    "      --stacks         in the JSON also every stack (wallprof(1) has the JSON)\n"
+    "      --interval TIME  of a PID: how often it is shown (1s)\n"
+    "      --count N        of a PID: end after N tables\n";
 
 static int print_json(const struct report_table *table)
 {
@@ -75,16 +80,25 @@ static int open_and_show(struct report_options *options, const char *path)
 
 int command_top(int argc, char **argv)
 {
-    static const struct option names[] = {
-        REPORT_LONG_OPTIONS, {"stacks", no_argument, NULL, REPORT_OPTION_STACKS}, {0}};
+    static const struct option names[] = {REPORT_LONG_OPTIONS,
+                                          {"stacks", no_argument, NULL, REPORT_OPTION_STACKS},
+                                          {"interval", required_argument, NULL, LIVE_OPTION_INTERVAL},
+                                          {"count", required_argument, NULL, LIVE_OPTION_COUNT},
+                                          {0}};
+    struct live_words words = {.count = 0};
     struct report_options options;
-    int status = report_options_read(&options, argc, argv, &(struct report_own_options){.names = names});
+    const struct report_own_options own = {names, live_read_option, &words};
+    int status = report_options_read(&options, argc, argv, &own);
     if (status == 0 && options.is_help)
         status = report_options_print_help(help, help_end);
     else if (status == 0 && options.request.keeps_stacks && !options.is_json)
         status = command_misused("top", "--stacks needs --json: only that has stacks");
     else if (status == 0 && optind + 1 != argc)
-        status = command_misused("top", "one FILE is needed");
+        status = command_misused("top", "one FILE or PID is needed");
+    else if (status == 0 && live_is_pid(argv[optind]))
+        status = live_show(argv[optind], &options, &words);
+    else if (status == 0 && words.is_said)
+        status = command_misused("top", "--interval and --count are for a PID");
     else if (status == 0)
         status = open_and_show(&options, argv[optind]);
     report_options_deinit(&options);

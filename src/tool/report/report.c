@@ -94,15 +94,21 @@ static int compare_numbers(uint64_t a, uint64_t b)
     return (a < b) - (a > b); /* largest first */
 }
 
-static int compare_threads(const void *left, const void *right)
+static int compare_threads(const void *left, const void *right, void *context)
 {
     const struct report_thread *a = left, *b = right;
-    int order = compare_numbers(tree_wall_ns(&a->total), tree_wall_ns(&b->total));
+    const enum report_metric *metric = context;
+    int order = compare_numbers(report_metric(&a->total, *metric), report_metric(&b->total, *metric));
     if (order == 0)
         order = strcmp(a->process, b->process);
     if (order == 0)
         order = strcmp(a->name, b->name);
     return order ? order : (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+void report_sort_threads(struct report *report, enum report_metric metric)
+{
+    qsort_r(report->threads, report->thread_count, sizeof *report->threads, compare_threads, &metric);
 }
 
 static bool add_threads(struct report_walk *walk)
@@ -119,7 +125,7 @@ static bool add_threads(struct report_walk *walk)
         if (!add_thread(walk, root))
             return false;
     }
-    qsort(report->threads, report->thread_count, sizeof *report->threads, compare_threads);
+    report_sort_threads(report, METRIC_WALL);
     return true;
 }
 

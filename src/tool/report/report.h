@@ -124,4 +124,7 @@ void report_free(struct report *report);
 /* Sorts the rows by a metric, largest first. With by_cum, cumulative values come before their own. */
 void report_sort(struct report *report, enum report_metric metric, bool by_cum);
 
+/* Sorts the threads by another metric than wall time, largest first. */
+void report_sort_threads(struct report *report, enum report_metric metric);
+
 #endif

@@ -236,18 +236,18 @@ static void put_notes(const struct report_table *table, FILE *stream)
 /* ---- threads ---- */
 
 /* The width of the longest name that is shown. */
-static int thread_columns(const struct report *report)
+static int thread_columns(const struct report *report, size_t most)
 {
     int columns = (int)strlen("THREAD");
-    for (size_t i = 0; i < report->thread_count && i < THREADS_MAX; i++) {
+    for (size_t i = 0; i < report->thread_count && i < most; i++) {
         char name[REPORT_THREAD_NAME_BYTES];
         report_thread_name(&report->threads[i], name);
         if (text_width(name) > columns)
             columns = text_width(name);
     }
-    int most =
+    int limit =
         report->thread_count > 0 && *report->threads[0].process ? PROCESS_COLUMNS_MAX : THREAD_COLUMNS_MAX;
-    return columns < most ? columns : most;
+    return columns < limit ? columns : limit;
 }
 
 static void put_mostly(FILE *stream, const struct report_thread *thread, int columns)
@@ -304,24 +304,29 @@ static void put_thread(const struct report_table *table, FILE *stream, const str
     fputc('\n', stream);
 }
 
+size_t report_put_thread_rows(const struct report_table *table, FILE *stream, size_t most)
+{
+    const struct report *report = table->report;
+    const size_t shown = report->thread_count < most ? report->thread_count : most;
+    const int columns = thread_columns(report, most), cells = thread_cells(table, columns);
+    put_thread_headings(table, stream, cells, columns);
+    for (size_t i = 0; i < shown; i++)
+        put_thread(table, stream, &report->threads[i], cells, columns);
+    return report->thread_count - shown;
+}
+
 static void put_threads(const struct report_table *table, FILE *stream)
 {
     const struct report *report = table->report;
     struct values rest = {0};
-    int columns = thread_columns(report), cells = thread_cells(table, columns);
     if (report->thread_count + report->idle_thread_count < 2 || table->by == REPORT_BY_THREAD)
         return;
-    put_thread_headings(table, stream, cells, columns);
-    for (size_t i = 0; i < report->thread_count; i++) {
-        if (i < THREADS_MAX)
-            put_thread(table, stream, &report->threads[i], cells, columns);
-        else
-            tree_add_values(&rest, &report->threads[i].total);
-    }
-    if (report->thread_count > THREADS_MAX) {
+    const size_t more = report_put_thread_rows(table, stream, THREADS_MAX);
+    for (size_t i = report->thread_count - more; i < report->thread_count; i++)
+        tree_add_values(&rest, &report->threads[i].total);
+    if (more > 0) {
         report_put_metric(table, stream, &rest, METRIC_WALL);
-        fprintf(stream, "  in %zu more threads (--by thread has them all)\n",
-                report->thread_count - THREADS_MAX);
+        fprintf(stream, "  in %zu more threads (--by thread has them all)\n", more);
     }
     if (report->idle_thread_count > 0)
         fprintf(stream, "          %zu thread%s only waited for work (--idle shows that)\n",

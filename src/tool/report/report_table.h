@@ -23,6 +23,9 @@ struct report_table {
     int columns;     /* of the terminal; 0: names are not cut */
     bool has_colour;
     bool has_errors; /* the rows' error bars are shown */
+    /* Of more time than `report`: rows have the metric there too, in a column of its own, and no CUM unless
+     * by_cum. NULL without. Not with has_errors. */
+    const struct report *all;
 };
 
 void report_table_write(const struct report_table *table, FILE *stream);
@@ -55,8 +58,11 @@ void report_put_metric(const struct report_table *table, FILE *stream, const str
                        enum report_metric metric);
 void report_put_share(FILE *stream, uint64_t part, uint64_t whole);
 
-/* The rows under their headings, the last part of the table. */
+/* An empty line, and the rows under their headings. */
 void report_put_rows(const struct report_table *table, FILE *stream);
+
+/* The same of at most so many threads, in the report's order. Returns how many are not shown. */
+size_t report_put_thread_rows(const struct report_table *table, FILE *stream, size_t most);
 
 /* For tables of rows: headings, and a row's name in what is left of a line of so many columns. */
 extern const char *const report_metric_headings[METRIC_COUNT];

@@ -3,6 +3,8 @@
 #include "report_answer.h"
 #include "tool/io/text.h"
 
+#include <string.h>
+
 enum {
     CELL_COLUMNS = REPORT_CELL_COLUMNS,
     SHARE_COLUMNS = REPORT_SHARE_COLUMNS,
@@ -30,7 +32,8 @@ static int cell_columns(const struct report_table *table, enum report_metric met
 /* No thread or process calls another one, and no wait. */
 static bool has_cum(const struct report_table *table)
 {
-    return table->by != REPORT_BY_THREAD && table->by != REPORT_BY_PROCESS && table->by < REPORT_BY_WAIT;
+    return (!table->all || table->by_cum) && table->by != REPORT_BY_THREAD &&
+           table->by != REPORT_BY_PROCESS && table->by < REPORT_BY_WAIT;
 }
 
 /* A narrow table has no bar for CUM. */
@@ -52,6 +55,7 @@ static int columns_used(const struct report_table *table, int others)
 {
     int used = cell_columns(table, table->metric) + SHARE_COLUMNS + 2;
     used += has_cum(table) ? CELL_COLUMNS + SHARE_COLUMNS : 0;
+    used += table->all ? CELL_COLUMNS : 0;
     used += waits_columns(table) + (has_cum_error(table) ? ERROR_COLUMNS : 0);
     for (int metric = 0; metric < METRIC_COUNT && others > 0; metric++) {
         if (metric == (int)table->metric || !report_shows_metric(table, (enum report_metric)metric))
@@ -65,7 +69,7 @@ static int columns_used(const struct report_table *table, int others)
 /* How many of the other metrics fit. */
 static int others_shown(const struct report_table *table)
 {
-    int shown = -1, name_columns = has_cum(table) ? NAME_COLUMNS_MIN : TITLE_COLUMNS_MIN;
+    int shown = -1, name_columns = has_cum(table) || table->all ? NAME_COLUMNS_MIN : TITLE_COLUMNS_MIN;
     for (int metric = 0; metric < METRIC_COUNT; metric++)
         shown += report_shows_metric(table, (enum report_metric)metric);
     while (table->columns && shown > 0 && table->columns - columns_used(table, shown) < name_columns)
@@ -96,6 +100,8 @@ static void put_headings(const struct report_table *table, FILE *stream, int oth
         put_heading(stream, report_metric_headings[metric], has_error(table, (enum report_metric)metric));
         others--;
     }
+    if (table->all)
+        text_put_number(stream, "IN ALL", CELL_COLUMNS);
     if (waits_columns(table))
         fprintf(stream, "  %-*s", ANSWER_WAITS_COLUMNS, "WAITS FOR");
     fprintf(stream, "  %s", report_by_headings[table->by]);
@@ -152,6 +158,17 @@ static void put_share_within(const struct report_table *table, FILE *stream, con
     text_put_number(stream, number, SHARE_COLUMNS);
 }
 
+static void put_in_all(const struct report_table *table, FILE *stream, const struct report_row *row)
+{
+    const struct report *all = table->all;
+    struct values values = {0};
+    for (size_t i = 0; i < all->row_count; i++) {
+        if (strcmp(all->rows[i].name, row->name) == 0)
+            values = table->by_cum ? all->rows[i].cum : all->rows[i].flat;
+    }
+    report_put_metric(table, stream, &values, table->metric);
+}
+
 static void put_row(const struct report_table *table, FILE *stream, const struct report_row *row, int others)
 {
     const struct values *shown = table->by_cum ? &row->cum : &row->flat;
@@ -170,6 +187,8 @@ static void put_row(const struct report_table *table, FILE *stream, const struct
                  has_error(table, (enum report_metric)metric));
         left--;
     }
+    if (table->all)
+        put_in_all(table, stream, row);
     fputs("  ", stream);
     answer_waits(row, waits);
     if (waits_columns(table)) {
