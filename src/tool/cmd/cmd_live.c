@@ -38,7 +38,7 @@ int live_read_option(void *context, int option, const char *argument)
     struct live_words *words = context;
     words->is_said = true;
     if (option == LIVE_OPTION_INTERVAL && !read_interval(argument, &words->interval_ns))
-        return command_misused("top", "--interval %s is not a time from 50ms to 1h", argument);
+        return command_misused("top", "--interval %s is not a time from 50ms to 3600s", argument);
     if (option == LIVE_OPTION_COUNT && !command_number(argument, 1, INT32_MAX, &words->count))
         return command_misused("top", "--count %s is not a number of tables", argument);
     return 0;

@@ -8,7 +8,8 @@
 
 enum { PART_COUNT = 3 };
 
-/* By how much nodes without a sample have been scaled is told by those that have this share of all at least. */
+/* By how much nodes without a sample have been scaled is told by those that have this share of all at least.
+ */
 static const double telling_share = 0.25;
 
 struct parts {
@@ -86,8 +87,7 @@ static uint64_t new_samples(const struct interval *interval, arena_ref node)
 static uint32_t pseudo_of(const struct interval *interval, arena_ref node)
 {
     const struct tree_node *at = node_now(interval, node);
-    const struct location *location =
-        at->parent ? tree_location_at(interval->now->tree, at->location) : NULL;
+    const struct location *location = at->parent ? tree_location_at(interval->now->tree, at->location) : NULL;
     return location && !tree_is_label(location) ? location->pseudo : 0;
 }
 
@@ -293,12 +293,12 @@ static void list_roots_before(const struct interval *interval)
 int live_interval_make(const struct profile *now, const struct profile *before, struct values **ret)
 {
     const size_t count = tree_node_index_count(now->arena);
-    struct interval interval = {.now = now,
-                                .before = before,
-                                .values = calloc(count, sizeof *interval.values),
-                                .before_of = calloc(count, sizeof *interval.before_of),
-                                .root_of = calloc(before ? (size_t)before->thread_count + 1 : 1,
-                                                  sizeof *interval.root_of)};
+    struct interval interval = {
+        .now = now,
+        .before = before,
+        .values = calloc(count, sizeof *interval.values),
+        .before_of = calloc(count, sizeof *interval.before_of),
+        .root_of = calloc(before ? (size_t)before->thread_count + 1 : 1, sizeof *interval.root_of)};
     const bool has_memory = interval.values && interval.before_of && interval.root_of;
     if (has_memory) {
         list_roots_before(&interval);

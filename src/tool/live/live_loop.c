@@ -26,7 +26,7 @@ struct loop {
     struct live_terminal terminal;
     struct reading *base, *before; /* where what is shown began; NULL: with the recording */
     struct reading *now;           /* NULL: there is none yet */
-    uint64_t deadline_ns; /* of the next reading */
+    uint64_t deadline_ns;          /* of the next reading */
     long shown;
     bool is_over, has_ended;
     int status;
@@ -53,8 +53,7 @@ static void let_go(struct reading **reading)
 static bool goes_on(const struct recording *before, const struct recording *now)
 {
     return before->profile.start_utc_ns == now->profile.start_utc_ns &&
-           before->process.pid == now->process.pid &&
-           before->profile.duration_ns <= now->profile.duration_ns;
+           before->process.pid == now->process.pid && before->profile.duration_ns <= now->profile.duration_ns;
 }
 
 /* Readings of another recording, that has ended, are of no use any more. */
@@ -138,7 +137,8 @@ static void write_profile(struct loop *loop)
     const char *path = view->typed;
     int status = output_file_check_ending("top", path);
     if (status == 0)
-        status = output_file_write(path, format_of_name(output_file_name(path)), &loop->now->recording.profile);
+        status =
+            output_file_write(path, format_of_name(output_file_name(path)), &loop->now->recording.profile);
     live_terminal_take_message(&loop->terminal, view->message, sizeof view->message);
     if (status == 0)
         snprintf(view->message, sizeof view->message, "written: %.200s", path);

@@ -26,14 +26,13 @@ static int record(pid_t pid, int directory, int store)
     config_read(&config, &log, environ);
     config.timeline = TIMELINE_OFF;
     config.duration_ns = 0;
-    attach = (struct attach){
-        .pid = pid, .config = &config, .log = &log, .directory = directory, .store = store};
+    attach =
+        (struct attach){.pid = pid, .config = &config, .log = &log, .directory = directory, .store = store};
     int error = attach_init(&attach);
     if (error == 0)
         error = attach_record(&attach);
     log_flush(&log);
-    return error == 0 ? 0
-                      : command_fail("process %d cannot be recorded: %s", (int)pid, error_text(-error));
+    return error == 0 ? 0 : command_fail("process %d cannot be recorded: %s", (int)pid, error_text(-error));
 }
 
 /* If we end before it has asked for the signal, it is another one's child already. */

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct live_recorder {
-    pid_t child; /* 0: there is none */
+    pid_t child;  /* 0: there is none */
     int store;    /* of the recording */
     int messages; /* of the child */
 };

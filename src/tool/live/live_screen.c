@@ -1,6 +1,7 @@
 /*
- * Above are the lines of the whole: the process, the interval, where the time of both went. Below are the rows
- * of the view. What does not fit is left out from the end of the rows; the last line is that of the keys.
+ * Above are the lines of the whole: the process, the interval, where the time of both went. Below are the
+ * rows of the view. What does not fit is left out from the end of the rows; the last line is that of the
+ * keys.
  */
 #include "live_screen.h"
 #include "live_interval.h"
@@ -62,10 +63,14 @@ static void put_state(struct page *page)
     char text[LINE_BYTES], last[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
     text_time(last, passed_ns(screen->now, screen->before));
     text_time(all, passed_ns(screen->now, screen->base));
-    snprintf(text, sizeof text, "%slast %s of %s, %s by %s%s%s%s%s%s", view->is_frozen ? "FROZEN: " : "",
-             last, all, what_words[view->what], report_metric_words[view->metric],
-             view->by_cum ? " with what was called" : "", *view->filter_text ? ", only " : "",
-             view->filter_text, *screen->how ? ", " : "", screen->how);
+    int used = snprintf(text, sizeof text, "%slast %s of %s, %s", view->is_frozen ? "FROZEN: " : "", last,
+                        all, what_words[view->what]);
+    if (view->what != LIVE_WAITS)
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used, " by %s", report_metric_words[view->metric]);
+    snprintf(text + used, sizeof text - (size_t)used, "%s%s%s%s%s",
+             view->what == LIVE_FUNCTIONS && view->by_cum ? " with what was called" : "",
+             *view->filter_text ? ", only " : "", view->filter_text, *screen->how ? ", " : "", screen->how);
     put_line(page, text);
 }
 

@@ -160,7 +160,8 @@ static bool is_over(const struct live_source *source)
     struct store_header header;
     if (source->way == LIVE_FROM_OUTSIDE)
         return false;
-    if (source->way == LIVE_BY_STORE && (!read_header(source->store, &header) || header.live.state != STORE_LIVE))
+    if (source->way == LIVE_BY_STORE &&
+        (!read_header(source->store, &header) || header.live.state != STORE_LIVE))
         return true;
     return !ctl_subject_lives(&source->subject);
 }

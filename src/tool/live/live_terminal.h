@@ -1,6 +1,6 @@
 /*
- * The terminal while a screen is shown: keys come one by one, the lines of before come back afterwards. And the
- * signals, which are taken one after the other so that each end leaves the terminal as it was.
+ * The terminal while a screen is shown: keys come one by one, the lines of before come back afterwards. And
+ * the signals, which are taken one after the other so that each end leaves the terminal as it was.
  *
  * Called from: live_loop.c. Plain sequences of ECMA-48, and the alternate screen of xterm.
  */

@@ -1,6 +1,6 @@
 /*
- * What is shown of a process that runs, and what a key changes of that. Nothing here knows the terminal or the
- * process.
+ * What is shown of a process that runs, and what a key changes of that. Nothing here knows the terminal or
+ * the process.
  *
  * Called from: live_screen.c reads it, live_loop.c hands it the keys.
  */
@@ -45,8 +45,8 @@ enum { LIVE_KEY_ENTER = '\r', LIVE_KEY_ESCAPE = 27, LIVE_KEY_DELETE = 127, LIVE_
 /* *view is zeroed, but for what the command line says of what, metric, by_cum and request. */
 void live_view_deinit(struct live_view *view);
 
-/* Only stacks with a function, file or module like this; "" for all. False with a message: then it stays as it
- * was. */
+/* Only stacks with a function, file or module like this; "" for all. False with a message: then it stays as
+ * it was. */
 bool live_view_filter(struct live_view *view, const char *text);
 
 /* file: what is offered as a name for the profile. */

@@ -10,6 +10,7 @@ enum {
     SHARE_COLUMNS = REPORT_SHARE_COLUMNS,
     ERROR_COLUMNS = 6,
     WIDE_COLUMNS = 100,
+    NARROW_COLUMNS = 60,
     NAME_COLUMNS_MIN = REPORT_NAME_COLUMNS_MIN,
     TITLE_COLUMNS_MIN = 32 /* "postgres: checkpointer (12345)" */
 };
@@ -47,7 +48,9 @@ static bool has_cum_error(const struct report_table *table)
 static int waits_columns(const struct report_table *table)
 {
     bool has_waits = table->by == REPORT_BY_FUNCTION || table->by == REPORT_BY_LEAF;
-    return has_waits && !table->profile->measure && !table->by_cum ? 2 + ANSWER_WAITS_COLUMNS : 0;
+    bool is_narrow = table->all && table->columns && table->columns < NARROW_COLUMNS;
+    return has_waits && !is_narrow && !table->profile->measure && !table->by_cum ? 2 + ANSWER_WAITS_COLUMNS
+                                                                                 : 0;
 }
 
 /* The columns before the names, with the first so many of the other metrics. */
