@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Looks at target_live with `wallprof top PID` in a terminal: sends keys, reads the screen, and checks after each ending that the
+terminal is as it was.
+
+    drive_live.py keys TOOL PID FILE    every key; FILE: where a profile is written to
+    drive_live.py ends TOOL PID HOW     HOW: q, interrupt (Ctrl-C), TERM, or end: the caller ends the target when FILE "looked" appears
+
+It waits for what must appear, however long that takes.
+"""
+import fcntl, os, pty, re, select, signal, struct, sys, termios, time
+
+HANG_S = int(os.environ["HANG_S"])
+ON, OFF = b"\x1b[?1049h", b"\x1b[?1049l"
+
+
+class Terminal:
+    """The tool is in a process group of its own that has the terminal, below a leader of a session, as below a shell."""
+
+    def __init__(self, arguments, rows=24, columns=80):
+        self.master, self.slave = pty.openpty()
+        self.resize(rows, columns)
+        self.before, self.output = termios.tcgetattr(self.slave), b""
+        self.states, states = os.pipe()
+        if os.fork() == 0:
+            os.close(self.master)
+            self.lead(arguments, states)
+        os.close(states)
+        self.tool = int(self.next_state())
+
+    def lead(self, arguments, states):
+        os.setsid()
+        fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        tool = os.fork()
+        if tool == 0:
+            os.setpgid(0, 0)
+            os.tcsetpgrp(self.slave, os.getpid())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            for fd in range(3):
+                os.dup2(self.slave, fd)
+            os.environ["TERM"] = "xterm"
+            os.execv(arguments[0], arguments)
+        os.write(states, b"%d\n" % tool)
+        while True:
+            _, status = os.waitpid(tool, os.WUNTRACED)
+            os.write(states, b"stopped\n" if os.WIFSTOPPED(status) else b"%d\n" % os.waitstatus_to_exitcode(status))
+            if not os.WIFSTOPPED(status):
+                os._exit(0)
+
+    def next_state(self):
+        """Meanwhile what it writes is read: it must not wait for us."""
+        line, end = b"", time.monotonic() + HANG_S
+        while not line.endswith(b"\n"):
+            readable, _, _ = select.select([self.states, self.master], [], [], max(0, end - time.monotonic()))
+            if not readable:
+                sys.exit("FAIL: it neither ends nor stops\n" + self.screen())
+            if self.master in readable:
+                self.output += os.read(self.master, 65536)
+            if self.states in readable:
+                line += os.read(self.states, 1)
+        return line.decode().strip()
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def send(self, keys):
+        os.write(self.master, keys.encode())
+
+    def screen(self):
+        """The last one that is whole, as lines."""
+        end = self.output.rfind(b"\x1b[J")
+        begin = self.output.rfind(b"\x1b[H", 0, max(end, 0))
+        return re.sub(rb"\x1b\[(K|1m|0m)", b"", self.output[begin + 3 : end]).decode().replace("\r", "") if begin >= 0 else ""
+
+    def wait(self, what, is_there):
+        end = time.monotonic() + HANG_S
+        while not is_there(self.screen()):
+            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
+                sys.exit(f"FAIL: {what} does not appear\n" + self.screen())
+            self.output += os.read(self.master, 65536)
+        print("ok:", what)
+
+    def shows(self, *patterns):
+        self.wait(" and ".join(patterns), lambda screen: all(re.search(pattern, screen, re.M) for pattern in patterns))
+
+    def press(self, keys, *patterns):
+        self.send(keys)
+        self.shows(*patterns)
+
+    def assert_restored(self, when):
+        while select.select([self.master], [], [], 0)[0]:
+            self.output += os.read(self.master, 65536)
+        if termios.tcgetattr(self.slave) != self.before:
+            sys.exit(f"FAIL: {when} the terminal has other settings")
+        if self.output.rfind(OFF) < self.output.rfind(ON) or b"\x1b[?25h" not in self.output[self.output.rfind(ON) :]:
+            sys.exit(f"FAIL: {when} the screen of before is not back: {self.output[-200:]!r}")
+        print("ok: the terminal is as it was", when)
+
+    def ends(self, how):
+        status = self.next_state()
+        if status != "0":
+            sys.exit(f"FAIL: status {status} after {how}: {self.output[-300:]!r}")
+        self.assert_restored("after " + how)
+
+
+def press_all(tool, pid, file):
+    terminal = Terminal([tool, "top", "--interval", "200ms", pid])
+    terminal.shows(r"^PID %s: .*target_live" % pid, r"functions by wall", r" FUNCTION$", r"lock .* want_lock$", r" burn$", r"^q quit")
+    terminal.press("2", r"threads by wall", r"MOSTLY IN$", r"burner \(\d+\) .* burn", r"holder \(\d+\) .* hold_lock \(sleep\)")
+    terminal.press("3", r", waits", r"HELD BY$", r"lock +mutex ledger +holder [0-9.]+%$")
+    terminal.press("1c", r"functions by cpu", r"^ +CPU ")
+    terminal.press("o", r"functions by offcpu")
+    terminal.press("/bur\x7fr[n]\r", r"only bur\[n\]", r" burn$")
+    terminal.wait("nothing else", lambda screen: "want_lock" not in screen)
+    terminal.press("/" + "\x7f" * 9 + "\r", r"by offcpu(?!, only)", r" want_lock$")
+    terminal.press("h", r"^space +freeze")
+    terminal.press("x", r" FUNCTION$")
+    terminal.press(" ", r"^FROZEN: last")
+    frozen = terminal.screen()
+    terminal.press("w", r"by wall")
+    terminal.press("o", r"by offcpu")
+    if terminal.screen() != frozen:
+        sys.exit("FAIL: a frozen screen has changed\n" + frozen + "\n" + terminal.screen())
+    terminal.press(" ", r"^last ")
+    terminal.press("r", r"^last \S+( \S+)? of [0-9.]+ (ms|s),")
+    terminal.resize(31, 100)
+    terminal.wait("31 lines", lambda screen: screen.count("\n") == 30)
+    terminal.press("s" + "\x7f" * 40 + file + "\r", r"^written: ")
+    terminal.press("s" + "\x7f" * 40 + "/nonexistent/x.pb.gz\r", r"^wallprof: /nonexistent/.*: No such file")
+    terminal.send("\x1a")
+    if terminal.next_state() != "stopped":
+        sys.exit("FAIL: it has not stopped")
+    terminal.assert_restored("while it is stopped")
+    assert_free(pid)
+    count = terminal.output.count(ON)
+    os.kill(terminal.tool, signal.SIGCONT)
+    terminal.wait("the screen again", lambda screen: terminal.output.count(ON) > count)
+    terminal.press("w", r"functions by wall", r" burn$")
+    terminal.send("q")
+    terminal.ends("q")
+
+
+def end_by(tool, pid, how):
+    terminal = Terminal([tool, "top", "--interval", "200ms", pid])
+    terminal.shows(r" FUNCTION$")
+    if how == "end":
+        print("looked", flush=True)
+    elif how == "TERM":
+        os.kill(terminal.tool, signal.SIGTERM)
+    else:
+        terminal.send({"q": "q", "interrupt": "\x03"}[how])
+    terminal.ends(how)
+    if how == "end" and b"process %s has ended" % pid.encode() not in terminal.output:
+        sys.exit(f"FAIL: it does not say that the process has ended: {terminal.output[-300:]!r}")
+
+
+def assert_free(pid):
+    """Nobody traces it, and no thread is stopped."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        status = open(f"/proc/{pid}/task/{task}/status").read()
+        if not re.search(r"^TracerPid:\t0$", status, re.M) or re.search(r"^State:\t[tT]", status, re.M):
+            sys.exit(f"FAIL: thread {task} is traced or stopped\n{status}")
+    print("ok: the target is free")
+
+
+if sys.argv[1] == "keys":
+    press_all(*sys.argv[2:])
+else:
+    end_by(*sys.argv[2:])
+if sys.argv[-1] != "end":
+    assert_free(sys.argv[3])
