@@ -49,7 +49,7 @@ _wallprof_report_value() {
     -b | --by) _wallprof_words 'function leaf line file module thread process label wait on holder' ;;
     -o | --output) _wallprof_files ;;
     --color | --colour) _wallprof_words 'auto always never' ;;
-    -n | --lines | -w | --width | -t | --thread | -p | --process | -l | --label | -f | --focus | -i | --ignore) ;;
+    -n | --lines | --interval | --count | -w | --width | -t | --thread | -p | --process | -l | --label | -f | --focus | -i | --ignore) ;;
     *) return 1 ;;
     esac
 }
@@ -101,7 +101,7 @@ _wallprof_arguments() { # COMMAND
     local report='--lines --sort --cum --by --idle --thread --process --label --focus --ignore --width --json --no-error --output --color --help'
     local push='--to --name --label --follow --spool-max --remove --pyroscope-api --credentials --cacert --verbose --help'
     case $1,$cur in
-    top,-*) _wallprof_report_value || _wallprof_words "$report --stacks" ;;
+    top,-*) _wallprof_report_value || _wallprof_words "$report --stacks --interval --count" ;;
     diff,-*) _wallprof_report_value || _wallprof_words "$report --gate --on --per --normalize --markdown" ;;
     callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     waits,-*) _wallprof_words '--lines --group --dot --output --json --help' ;;
