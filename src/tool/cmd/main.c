@@ -18,7 +18,7 @@ static const struct tool_command commands[] = {
     {"run", "PROGRAM [ARGUMENTS]", "record where a program's time goes", command_run},
     {"record", "PROGRAM [ARGUMENTS]", "another word for run", command_run},
     {"attach", "PID", "record a process that runs already, from outside", command_attach},
-    {"top", "FILE", "show where the time went, by thread and function", command_top},
+    {"top", "FILE | PID", "show where the time went, by thread and function", command_top},
     {"explain", "FILE", "say what takes the time, and why", command_explain},
     {"callers", "FUNCTION FILE", "say who calls a function, and what it calls", command_callers},
     {"waits", "FILE", "show who waits for whom, for what, and how long", command_waits},
