@@ -141,6 +141,23 @@ static void where_it_was_seen_last_it_may_have_been_longer(void **state)
     assert_node(fixture, WORK, 9, 95, 0);
 }
 
+/* Too little is known of the scale here. So one of these is believed, and the other one's time is the
+ * thread's. */
+static void in_one_node_only(void **state)
+{
+    struct fixture *fixture = *state;
+    had(fixture, SLEEP, 900, 0, 9000);
+    had(fixture, LONG_AGO, 50, 0, 500);
+    had(fixture, EVEN_LONGER_AGO, 40, 0, 400);
+    has(fixture, SLEEP, 918, 0, 9180);
+    has(fixture, LONG_AGO, 50, 0, 520);
+    has(fixture, EVEN_LONGER_AGO, 40, 0, 410);
+    make(fixture);
+    assert_node(fixture, SLEEP, 18, 0, 189);
+    assert_node(fixture, LONG_AGO, 0, 0, 21);
+    assert_node(fixture, EVEN_LONGER_AGO, 0, 0, 0);
+}
+
 /* It is seen rarely, and has not run. */
 static void a_thread_that_only_waits_has_its_time(void **state)
 {
@@ -228,6 +245,7 @@ int main(void)
         TEST(without_a_reading_before_it_is_all),
         TEST(being_scaled_is_no_time),
         TEST(where_it_was_seen_last_it_may_have_been_longer),
+        TEST(in_one_node_only),
         TEST(a_thread_that_only_waits_has_its_time),
         TEST(no_part_is_negative),
         TEST(a_part_of_no_node_is_unsampled),

@@ -205,6 +205,16 @@ static void a_table_has_no_keys_and_so_many_rows(void **state)
     assert_string_equal(draw(fixture), table_text);
 }
 
+static void a_recording_that_is_stopped_is_said(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->before.fake.profile.duration_ns = 2000 * MS;
+    fixture->screen.before = &fixture->before.fake.profile;
+    assert_string_equal(line(fixture, 2), "last 0 of 2.00 s, functions by wall, recorded from outside");
+    assert_string_equal(line(fixture, 3),
+                        "now: nothing is recorded; the process or its recording is stopped");
+}
+
 /* Whatever the view. */
 static void no_screen_is_larger_than_the_terminal(void **state)
 {
@@ -315,6 +325,7 @@ int main(void)
         TEST(waits_have_who_held_what),
         TEST(a_small_screen_has_what_fits),
         TEST(a_table_has_no_keys_and_so_many_rows),
+        TEST(a_recording_that_is_stopped_is_said),
         TEST(no_screen_is_larger_than_the_terminal),
         TEST(keys_sort),
         TEST(a_pattern_leaves_the_stacks_with_it),

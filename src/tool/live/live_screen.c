@@ -89,7 +89,10 @@ static void put_head(struct page *page, const struct report *last, const struct 
              profile_command(page->screen->now, command));
     put_line(page, text);
     put_state(page);
-    put_where(page, last, "now: ");
+    if (page->screen->before && passed_ns(page->screen->now, page->screen->before) == 0)
+        put_line(page, "now: nothing is recorded; the process or its recording is stopped");
+    else
+        put_where(page, last, "now: ");
     put_where(page, all, "all: ");
     if (answer_waiting(last, waiting))
         put_line(page, waiting);
