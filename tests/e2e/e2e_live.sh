@@ -69,7 +69,7 @@ from_outside() {
     drive keys "$WALLPROF" "$subject" "$TMP/written.pb.gz"
     "$WALLPROF" top "$TMP/written.pb.gz" >"$TMP/top" || complain "what was written is no profile"
     grep -q want_lock "$TMP/top" || complain "what was written has no want_lock: $(cat "$TMP/top")"
-    for how in q interrupt TERM; do
+    for how in q interrupt TERM recorder; do
         drive ends "$WALLPROF" "$subject" "$how"
     done
     end

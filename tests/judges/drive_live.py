@@ -3,7 +3,8 @@
 terminal is as it was.
 
     drive_live.py keys TOOL PID FILE    every key; FILE: where a profile is written to
-    drive_live.py ends TOOL PID HOW     HOW: q, interrupt (Ctrl-C), TERM, or end: the caller ends the target when FILE "looked" appears
+    drive_live.py ends TOOL PID HOW     HOW: q, interrupt (Ctrl-C), TERM; recorder: it is killed; end: the caller ends the target when
+                                        this has printed "looked"
 
 It waits for what must appear, however long that takes.
 """
@@ -96,11 +97,11 @@ class Terminal:
             sys.exit(f"FAIL: {when} the screen of before is not back: {self.output[-200:]!r}")
         print("ok: the terminal is as it was", when)
 
-    def ends(self, how):
-        status = self.next_state()
-        if status != "0":
-            sys.exit(f"FAIL: status {status} after {how}: {self.output[-300:]!r}")
+    def ends(self, how, status="0", said=""):
+        ended = self.next_state()
         self.assert_restored("after " + how)
+        if ended != status or said.encode() not in self.output:
+            sys.exit(f"FAIL: status {ended} after {how}: {self.output[-300:]!r}")
 
 
 def press_all(tool, pid, file):
@@ -147,11 +148,12 @@ def end_by(tool, pid, how):
         print("looked", flush=True)
     elif how == "TERM":
         os.kill(terminal.tool, signal.SIGTERM)
+    elif how == "recorder":
+        os.kill(int(open(f"/proc/{terminal.tool}/task/{terminal.tool}/children").read()), signal.SIGKILL)
+        return terminal.ends(how, "1", f"the recording of process {pid} has ended")
     else:
         terminal.send({"q": "q", "interrupt": "\x03"}[how])
-    terminal.ends(how)
-    if how == "end" and b"process %s has ended" % pid.encode() not in terminal.output:
-        sys.exit(f"FAIL: it does not say that the process has ended: {terminal.output[-300:]!r}")
+    terminal.ends(how, "0", f"process {pid} has ended" if how == "end" else "")
 
 
 def cpu_ticks(pid):

@@ -5,6 +5,7 @@
 #include "tool/live/live_loop.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,6 +55,14 @@ static bool sorts_by(enum report_metric metric)
     return metric == METRIC_WALL || metric == METRIC_CPU || metric == METRIC_OFFCPU;
 }
 
+/* A terminal that moves its cursor. */
+static bool is_screen(void)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
 int live_show(const char *argument, struct report_options *options, const struct live_words *words)
 {
     long pid;
@@ -71,7 +80,7 @@ int live_show(const char *argument, struct report_options *options, const struct
                              .metric = options->metric,
                              .by_cum = options->by_cum,
                              .request = options->request};
-    const bool has_screen = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && words->count == 0;
+    const bool has_screen = words->count == 0 && is_screen();
     const struct live_options shown = {.pid = (pid_t)pid,
                                        .interval_ns = words->interval_ns ? words->interval_ns : NS_PER_S,
                                        .count = words->count,

@@ -220,14 +220,18 @@ static void one_event(struct loop *loop)
 /* ---- the whole ---- */
 
 /* Where the process has ended, the last table stays to be read. */
-static void say_end(struct loop *loop)
+static int say_end(struct loop *loop)
 {
+    const int pid = (int)loop->options->pid;
     if (!loop->has_ended)
-        return;
+        return loop->status;
     if (loop->options->has_screen)
         show(loop);
     fflush(stdout);
-    fprintf(stderr, "wallprof: process %d has ended\n", (int)loop->options->pid);
+    if (!live_source_process_has_ended(&loop->source))
+        return command_fail("the recording of process %d has ended, and the process goes on", pid);
+    fprintf(stderr, "wallprof: process %d has ended\n", pid);
+    return loop->status;
 }
 
 static int run(struct loop *loop)
@@ -242,8 +246,7 @@ static int run(struct loop *loop)
     live_terminal_end(&loop->terminal);
     if (error < 0)
         return command_fail("the terminal cannot be used: %s", error_text(-error));
-    say_end(loop);
-    return loop->status;
+    return say_end(loop);
 }
 
 int live_loop(const struct live_options *options, struct live_view *view)

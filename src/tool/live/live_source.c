@@ -134,7 +134,7 @@ void live_source_close(struct live_source *source)
         close(source->ended);
 }
 
-static bool has_process_ended(const struct live_source *source)
+bool live_source_process_has_ended(const struct live_source *source)
 {
     struct pollfd ended = {.fd = source->ended, .events = POLLIN};
     if (source->ended < 0)
@@ -146,7 +146,7 @@ static bool has_process_ended(const struct live_source *source)
 static void find_again(struct live_source *source)
 {
     struct live_source other = {.pid = source->pid, .ended = source->ended};
-    if (has_process_ended(source) || open_own(&other) != 0)
+    if (live_source_process_has_ended(source) || open_own(&other) != 0)
         return;
     if (source->store >= 0)
         close(source->store);
@@ -188,7 +188,7 @@ int live_source_read(struct live_source *source, struct recording *ret)
 bool live_source_has_ended(struct live_source *source)
 {
     return source->way == LIVE_FROM_OUTSIDE ? live_recorder_has_ended(&source->recorder)
-                                            : has_process_ended(source);
+                                            : live_source_process_has_ended(source);
 }
 
 const char *live_source_how(const struct live_source *source)

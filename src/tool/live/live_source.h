@@ -39,6 +39,9 @@ int live_source_read(struct live_source *source, struct recording *ret);
 /* The process has ended, or its recording has: the store has all, and can be read once more. */
 bool live_source_has_ended(struct live_source *source);
 
+/* The process itself has. */
+bool live_source_process_has_ended(const struct live_source *source);
+
 /* How it is recorded, for people: "" for the ordinary way. */
 const char *live_source_how(const struct live_source *source);
 
