@@ -213,6 +213,8 @@ static void a_recording_that_is_stopped_is_said(void **state)
     assert_string_equal(line(fixture, 2), "last 0 of 2.00 s, functions by wall, recorded from outside");
     assert_string_equal(line(fixture, 3),
                         "now: nothing is recorded; the process or its recording is stopped");
+    fixture->screen.before = fixture->screen.now; /* it has just begun anew */
+    assert_string_equal(line(fixture, 3), "now: running 0");
 }
 
 /* Whatever the view. */

@@ -68,7 +68,16 @@ static void take_over(struct loop *loop, struct reading *reading)
     }
 }
 
-/* What cannot be read this time is said, and may be read the next time. False: there is nothing to show. */
+static void say(const struct loop *loop, const char *reason)
+{
+    if (loop->terminal.is_on)
+        snprintf(loop->view->message, sizeof loop->view->message, "it cannot be read: %.200s", reason);
+    else
+        command_fail("process %d cannot be read: %s", (int)loop->options->pid, reason);
+}
+
+/* What cannot be read this time is said, and may be read the next time. False: there is nothing new to show.
+ */
 static bool read_now(struct loop *loop)
 {
     struct reading *reading = calloc(1, sizeof *reading);
@@ -78,10 +87,9 @@ static bool read_now(struct loop *loop)
         return true;
     }
     if (status != -ENODATA)
-        snprintf(loop->view->message, sizeof loop->view->message, "it cannot be read: %.200s",
-                 reading && *reading->recording.reason ? reading->recording.reason : error_text(-status));
+        say(loop, reading && *reading->recording.reason ? reading->recording.reason : error_text(-status));
     free(reading);
-    return loop->now != NULL;
+    return loop->now && loop->terminal.is_on;
 }
 
 /* ---- showing ---- */
@@ -239,7 +247,8 @@ static int run(struct loop *loop)
     const int error = live_terminal_begin(&loop->terminal, loop->options->has_screen);
     if (error == 0) {
         loop->deadline_ns = clock_monotonic_ns() + loop->options->interval_ns;
-        read_now(loop);
+        if (read_now(loop) && loop->terminal.is_on)
+            show(loop);
         while (!loop->is_over)
             one_event(loop);
     }

@@ -84,12 +84,13 @@ static void put_where(struct page *page, const struct report *report, const char
 
 static void put_head(struct page *page, const struct report *last, const struct report *all)
 {
+    const struct live_screen *screen = page->screen;
+    const bool is_later = screen->before && screen->before != screen->now;
     char text[LINE_BYTES], waiting[ANSWER_TEXT_BYTES], command[PROFILE_COMMAND_BYTES];
-    snprintf(text, sizeof text, "%s: %.800s", page->screen->title,
-             profile_command(page->screen->now, command));
+    snprintf(text, sizeof text, "%s: %.800s", screen->title, profile_command(screen->now, command));
     put_line(page, text);
     put_state(page);
-    if (page->screen->before && passed_ns(page->screen->now, page->screen->before) == 0)
+    if (is_later && passed_ns(screen->now, screen->before) == 0)
         put_line(page, "now: nothing is recorded; the process or its recording is stopped");
     else
         put_where(page, last, "now: ");
