@@ -87,17 +87,27 @@ static void open_ended(struct live_source *source)
     source->ended = (int)syscall(SYS_pidfd_open, source->pid, 0);
 }
 
+/* 0; -ENOENT: it runs with the library, and keeps no store now; or another -errno: it does not. */
+static int look_for_store(struct live_source *source)
+{
+    struct ctl_subject subject = {.pid = source->pid, .fd = -1};
+    const int fd = ctl_subject_find(&subject, is_store, O_RDONLY | O_NONBLOCK);
+    if (fd < 0)
+        return fd;
+    source->way = LIVE_BY_STORE;
+    source->store = fd;
+    source->subject = subject;
+    return 0;
+}
+
 /* 0, 1 after a message, or -ENODATA: it does not run with the library. */
 static int open_own(struct live_source *source)
 {
-    source->subject = (struct ctl_subject){.pid = source->pid, .fd = -1};
-    source->store = ctl_subject_find(&source->subject, is_store, O_RDONLY | O_NONBLOCK);
-    source->way = LIVE_BY_STORE;
-    if (source->store >= 0)
-        return 0;
-    if (source->store != -ENOENT)
-        return -ENODATA;
+    const int status = look_for_store(source);
+    if (status != -ENOENT)
+        return status == 0 ? 0 : -ENODATA;
     source->way = LIVE_BY_DUMPS;
+    source->store = -1;
     return live_dumps_begin(&source->subject, source->pid);
 }
 
@@ -171,6 +181,8 @@ int live_source_read(struct live_source *source, struct recording *ret)
     memset(ret, 0, sizeof *ret);
     if (is_over(source))
         find_again(source);
+    else if (source->way == LIVE_BY_DUMPS)
+        (void)look_for_store(source); /* it may have begun one */
     int status = source->way == LIVE_BY_DUMPS ? live_dumps_read(&source->subject, ret)
                                               : read_store(source->store, ret);
     if (status < 0)
