@@ -4,11 +4,11 @@
  *
  * small: three threads, recursion, inlined calls. hostile: names that would be markup. large: 50,000 nodes.
  * huge: times beyond what a double holds. deep: one stack of 20,000 frames. waits: a lock, a file and an idle
- * pool. waiting: see lib/waiting_profile.h. family: two processes, with threads of some kinds. compared: two
- * runs of one program, with a pprof file of each. timed: 2.4 s of three threads with a timeline;
- * timed-family: the same of two processes.
- * timed-compared: timed, and before it the same in twice the time; timed-after: the same two, and the first
- * of them has no timeline. stacks: so many different stacks, 100,000 if nothing is said.
+ * pool. waiting: see lib/waiting_profile.h; some of it is blamed on holders. family: two processes, with
+ * threads of some kinds. compared: two runs of one program, with a pprof file of each. timed: 2.4 s of three
+ * threads with a timeline; timed-family: the same of two processes. timed-compared: timed, and before it the
+ * same in twice the time; timed-after: the same two, and the first of them has no timeline. stacks: so many
+ * different stacks, 100,000 if nothing is said.
  */
 #include "tool/formats/formats.h"
 #include "encode/enc_pprof.h"
@@ -28,7 +28,9 @@ enum {
     LARGE_THREADS = 16,
     LARGE_DEPTH = 56,
     DEEP_FRAMES = 20000,
-    STACKS = 100000
+    STACKS = 100000,
+    WRITER_2 = 3, /* threads of waiting_profile.h */
+    READER = 4
 };
 
 static void write_file(const char *name, const struct fake_profile *fake, enum sink_coding coding,
@@ -247,6 +249,12 @@ static void write_waiting(void)
 {
     struct waiting_profile waiting;
     waiting_profile_init(&waiting);
+    waiting_profile_blame(&waiting, WRITER_2, WAITING_STACK("/run", "/append", "fsync"),
+                          "mutex journal_mutex", "writer-2", 400);
+    waiting_profile_blame(&waiting, WRITER_2, WAITING_STACK("/run", "/compute"), "mutex journal_mutex",
+                          "writer-2", 150);
+    waiting_profile_blame(&waiting, READER, WAITING_STACK("/run", "/serve", "/parse"), "mutex table_lock",
+                          "reader", 200);
     finish("waiting", &waiting.fake);
 }
 

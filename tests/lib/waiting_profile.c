@@ -38,6 +38,15 @@ arena_ref waiting_profile_add(struct waiting_profile *waiting, arena_ref root, c
     return node;
 }
 
+void waiting_profile_blame(struct waiting_profile *waiting, uint32_t thread, const char *const *functions,
+                           const char *on, const char *holder, uint64_t blame_ms)
+{
+    struct fake_profile *fake = &waiting->fake;
+    const struct thread_record *record = arena_at(&fake->arena, fake->thread_of_number[thread]);
+    arena_ref node = waiting_profile_add(waiting, record->root, functions, on, holder, 0, 0);
+    tree_node(&fake->tree, node)->blame_ns = blame_ms * ms;
+}
+
 static const char *const computing[] = {"/run", "/compute", NULL};
 static const char *const locking[] = {"/run", "/append", "pthread_mutex_lock", NULL};
 static const char *const looking_up[] = {"/run", "/serve", "/lookup", "pthread_mutex_lock", NULL};

@@ -41,6 +41,11 @@ void waiting_profile_init(struct waiting_profile *waiting);
 arena_ref waiting_profile_add(struct waiting_profile *waiting, arena_ref root, const char *const *functions,
                               const char *on, const char *holder, uint64_t cpu_ms, uint64_t waited_ms);
 
+/* Blames a stack of a thread, 1 for main up to 4 for reader, for a wait: time that it does not have itself.
+ */
+void waiting_profile_blame(struct waiting_profile *waiting, uint32_t thread, const char *const *functions,
+                           const char *on, const char *holder, uint64_t blame_ms);
+
 #define WAITING_STACK(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #endif

@@ -50,6 +50,30 @@ static void a_page_has_them_beside_its_frames(void **state)
     fake_bytes_free(&file);
 }
 
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+/* Of the holder's thread, and of all. */
+static void a_page_has_blame_only_where_anybody_is_blamed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fake_bytes file =
+        fake_written(&fixture->directory, enc_html_write, &fixture->waiting.fake.profile);
+    assert_int_equal(count_of((char *)file.bytes, "\"blame\":\""), 0);
+    fake_bytes_free(&file);
+    waiting_profile_blame(&fixture->waiting, 4, WAITING_STACK("/run", "/parse"), "mutex table_lock", "reader",
+                          200);
+    file = fake_written(&fixture->directory, enc_html_write, &fixture->waiting.fake.profile);
+    assert_int_equal(count_of((char *)file.bytes, "\"blame\":\""), 2);
+    assert_int_equal(count_of((char *)file.bytes, "\"blame\":\"200000000\""), 2);
+    fake_bytes_free(&file);
+}
+
 /* ---- over time ---- */
 
 enum { STRETCHES = 3 };
@@ -148,6 +172,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     static const struct CMUnitTest tests[] = {
         TEST(a_page_has_them_beside_its_frames),
+        TEST(a_page_has_blame_only_where_anybody_is_blamed),
         TEST(traces_say_what_each_wait_was_for),
         TEST(markers_say_what_each_wait_was_for),
     };

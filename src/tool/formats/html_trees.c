@@ -2,16 +2,24 @@
 #include "html_numbers.h"
 #include "html_times.h"
 #include "encode/thread_groups.h"
+#include "profile/wait_labels.h"
 #include "tool/meaning/meaning.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* Of a tree, or of all. */
+struct tree_sums {
+    uint64_t nodes, blame_ns;
+    bool has_changes;
+    struct values total, idle; /* idle: the part of it in which threads wait for work */
+};
+
 struct tree_writer {
     struct json *json;
     const struct profile *profile;
     struct meaning_names names;
-    struct values total, idle; /* of all trees; idle: the part of it in which threads wait for work */
+    struct tree_sums all;
     /* The tree that is being written. */
     const struct tree *tree;
     arena_ref root;
@@ -22,12 +30,18 @@ struct tree_writer {
 
 /* ---- columns ---- */
 
+static uint64_t blame_of(const struct tree_writer *writer, arena_ref ref)
+{
+    return wait_label_blame(writer->profile->tree, writer->tree, ref);
+}
+
 /* A root stands for no code: it has weight only when there was no memory for a pseudo-frame below it. Then
  * it is written as that frame. */
 static bool is_written(const struct tree_writer *writer, arena_ref ref)
 {
     const struct tree_node *node = tree_node(writer->tree, ref);
-    return tree_has_weight(&node->self) || (ref != writer->root && node->first_child);
+    return tree_has_weight(&node->self) || blame_of(writer, ref) ||
+           (ref != writer->root && node->first_child);
 }
 
 typedef void put_number(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref);
@@ -105,6 +119,11 @@ static void put_cum_far(struct html_numbers *numbers, struct tree_writer *writer
     put_squared(numbers, tree_node(writer->tree, ref)->changes.cum_far);
 }
 
+static void put_blame(struct html_numbers *numbers, struct tree_writer *writer, arena_ref ref)
+{
+    html_numbers_uint(numbers, blame_of(writer, ref));
+}
+
 static void put_column(struct tree_writer *writer, put_number *put)
 {
     writer->depth = 0;
@@ -117,12 +136,6 @@ static void put_column(struct tree_writer *writer, put_number *put)
 
 /* ---- a tree ---- */
 
-struct tree_sums {
-    uint64_t nodes;
-    bool has_changes;
-    struct values total, idle;
-};
-
 static bool has_changes(const struct changes *changes)
 {
     return changes->flat_near != 0 || changes->flat_far != 0 || changes->cum_near != 0 ||
@@ -134,6 +147,7 @@ static void add_node(struct tree_sums *sums, struct tree_writer *writer, arena_r
     const struct tree_node *node = tree_node(writer->tree, ref);
     struct values rest = node->self;
     sums->nodes++;
+    sums->blame_ns += blame_of(writer, ref);
     sums->has_changes |= has_changes(&node->changes);
     tree_add_values(&sums->total, &node->self);
     const struct values waited = tree_take_waited(&rest);
@@ -152,14 +166,16 @@ static struct tree_sums sums_of(struct tree_writer *writer)
 }
 
 /* What is nowhere known is left out. */
-static void put_columns(struct tree_writer *writer, bool with_changes)
+static void put_columns(struct tree_writer *writer, const struct tree_sums *sums)
 {
-    static put_number *const columns[] = {put_up,       put_location, put_samples,  put_cpu,
-                                          put_offcpu,   put_wait,     put_rundelay, put_flat_near,
-                                          put_flat_far, put_cum_near, put_cum_far};
-    enum { RUNDELAY = 6, CHANGES = 7, ALL = sizeof columns / sizeof *columns };
-    for (size_t i = 0; i < (with_changes ? ALL : CHANGES); i++) {
-        if (i != RUNDELAY || writer->profile->has_rundelay)
+    static put_number *const columns[] = {put_up,        put_location, put_samples,  put_cpu,
+                                          put_offcpu,    put_wait,     put_rundelay, put_blame,
+                                          put_flat_near, put_flat_far, put_cum_near, put_cum_far};
+    enum { RUNDELAY = 6, BLAME, CHANGES, ALL = sizeof columns / sizeof *columns };
+    for (size_t i = 0; i < (sums->has_changes ? ALL : CHANGES); i++) {
+        const bool is_known =
+            i == RUNDELAY ? writer->profile->has_rundelay : i != BLAME || sums->blame_ns > 0;
+        if (is_known)
             put_column(writer, columns[i]);
     }
 }
@@ -175,6 +191,16 @@ static void put_totals(struct tree_writer *writer, const char *key, const struct
     if (writer->profile->has_rundelay)
         json_digits(writer->json, total->rundelay_ns);
     json_end_array(writer->json);
+}
+
+static void put_sums(struct tree_writer *writer, const struct tree_sums *sums)
+{
+    put_totals(writer, "total", &sums->total);
+    put_totals(writer, "idle", &sums->idle);
+    if (sums->blame_ns == 0)
+        return;
+    json_key(writer->json, "blame");
+    json_digits(writer->json, sums->blame_ns);
 }
 
 static void put_labels(struct tree_writer *writer, const struct thread_record *thread)
@@ -208,16 +234,16 @@ static void put_tree(struct tree_writer *writer, const struct thread_group_membe
     if (writer->times)
         json_member_uint(json, "times", writer->times->count);
     html_numbers_begin(&writer->numbers, "numbers");
-    put_columns(writer, sums.has_changes);
+    put_columns(writer, &sums);
     if (writer->times)
         html_times_put(writer->times, &writer->numbers, sums.nodes);
     html_numbers_end(&writer->numbers, false);
     json_newline(json);
-    put_totals(writer, "total", &sums.total);
-    put_totals(writer, "idle", &sums.idle);
+    put_sums(writer, &sums);
     json_end_object(json);
-    tree_add_values(&writer->total, &sums.total);
-    tree_add_values(&writer->idle, &sums.idle);
+    tree_add_values(&writer->all.total, &sums.total);
+    tree_add_values(&writer->all.idle, &sums.idle);
+    writer->all.blame_ns += sums.blame_ns;
 }
 
 /* ---- all of them ---- */
@@ -359,8 +385,7 @@ int html_trees_put(struct json *json, const struct profile *profile)
     }
     if (status == 0 && packing == 0)
         status = put_trees(&writer);
-    put_totals(&writer, "total", &writer.total);
-    put_totals(&writer, "idle", &writer.idle);
+    put_sums(&writer, &writer.all);
     if (writer.times)
         put_slices(&writer);
     html_numbers_begin(&writer.numbers, "numbers");

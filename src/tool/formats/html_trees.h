@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "profile/profile.h"
 
-/* Writes the members `trees`, `total`, `idle` and `numbers` of the object that is being written, and `slices`
- * if the profile has a timeline (html_times.h). 0 or -ENOMEM. */
+/* Writes the members `trees`, `total`, `idle` and `numbers` of the object that is being written, `blame` if
+ * anybody was blamed for a wait, and `slices` if the profile has a timeline (html_times.h). 0 or -ENOMEM. */
 int html_trees_put(struct json *json, const struct profile *profile);
 
 #endif

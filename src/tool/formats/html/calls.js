@@ -33,7 +33,7 @@ const floats = (count, capacity) => Array.from({length: count}, () => new Float6
 class Weights {
   constructor(capacity) {
     this.capacity = capacity;
-    this.self = floats(5, capacity);
+    this.self = floats(COLUMNS, capacity);
     this.total = this.self.slice();
     this.spent = SPENT_WORDS.map(() => null); /* wall time by what it is spent on: its own */
     this.spentTotal = this.spent.slice();     /* and of all below it too */
@@ -68,6 +68,7 @@ class Calls {
     this.show(AFTER);
     this.sources = [];                        /* trees of the profile, with the node of each of theirs */
     this.waits = [];                          /* of which is known for what: {side, node, thing, holder, ns} */
+    this.blames = [];                         /* for which waits of others, as lists of the same form */
     this.lines = [0];                         /* of calls, as lists: a line, and the place of the next */
     this.table = new NodeTable(this, capacity);
     this.root = this.make(0, frame.number);
@@ -272,22 +273,23 @@ class CallsBuilder {
     }
     for (let i = 0; i < count; i++)
       this.weigh(places[i], tree, i);
+    if (tree.blame)
+      addAt(this.calls.sides[tree.side].self[COLUMN.blame], places, tree.blame);
     this.calls.sources.push({tree, places});
     if (this.profile.waitLabels.size > 0)
       this.addWaits(tree, places);
   }
 
   /* Nodes of wait labels have no frames, so their time is at the node of their leaf. */
-  addWaits({side, up, location, offcpu, rundelay, wait, count}, places) {
-    const things = []; /* by depth */
-    for (let i = 0, depth = 0; i < count; i++) {
-      depth += 1 - up[i];
-      const label = this.profile.waitLabels.get(location[i]);
-      things[depth] = label?.isHolder ? things[depth - 1] : label?.text;
+  addWaits(tree, places) {
+    const {side, offcpu, rundelay, wait, blame} = tree;
+    this.profile.forEachWait(tree, (i, thing, holder) => {
       const isHidden = this.profile.spentOfWait[wait[i]] === IDLE && !this.showsIdle, ns = offcpu[i] - rundelay[i];
-      if (things[depth] && ns > 0 && !isHidden)
-        this.calls.waits.push({side, node: places[i], thing: things[depth], holder: label.isHolder ? label.text : '', ns});
-    }
+      if (ns > 0 && !isHidden)
+        this.calls.waits.push({side, node: places[i], thing, holder, ns});
+      if (blame?.[i] > 0)
+        this.calls.blames.push({side, node: places[i], thing, holder, ns: blame[i]});
+    });
   }
 }
 

@@ -62,7 +62,8 @@ function showDetail(node) {
   byId('name').title = frame.name;
   byId('where').textContent = [frame.module.path, lineText(node), isInlined(node) && 'inlined'].filter(Boolean).join(' · ');
   byId('spent').textContent = spentOf(node).map(([word, share]) => `${SPENT[word]}\u00a0${formatShare(share, 1)}`).join(', ');
-  byId('waited').textContent = waitsText(node);
+  byId('waited').replaceChildren(...waitParts(node));
+  byId('blamed').textContent = blameText(node);
   (profile.isCompared ? showComparedValues : showValues)(node);
   const {frame: chosen} = current;
   byId('sandwich').disabled = chosen.isMadeUp;

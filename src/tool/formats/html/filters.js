@@ -74,7 +74,8 @@ class CallsFilter {
     const isKept = (node) => bits[node] === this.allBits;
     base.sides.forEach((from, side) => moveWeights(from, calls.sides[side], places, isKept));
     calls.places = places;
-    calls.waits = base.waits.filter(({node}) => isKept(node)).map((wait) => ({...wait, node: places[wait.node]}));
+    for (const key of ['waits', 'blames'])
+      calls[key] = base[key].filter(({node}) => isKept(node)).map((wait) => ({...wait, node: places[wait.node]}));
     return calls.sumUp();
   }
 }

@@ -8,10 +8,11 @@
 'use strict';
 (() => {
 
-const MEASURES = ['wall', 'cpu', 'offcpu', 'samples']; /* and rundelay, where it is known */
-const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', rundelay: 'Waiting for a CPU', samples: 'Samples'};
-const UNITS = {wall: 'nanoseconds', cpu: 'nanoseconds', offcpu: 'nanoseconds', rundelay: 'nanoseconds', samples: 'count'};
-const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4}; /* in totals, and in columns of values */
+const MEASURES = ['wall', 'cpu', 'offcpu', 'samples']; /* and rundelay, where it is known; blame, where there is any */
+const TITLES = {wall: 'Wall clock', cpu: 'CPU', offcpu: 'Off CPU', rundelay: 'Waiting for a CPU', blame: 'Blame', samples: 'Samples'};
+const UNITS = {wall: 'nanoseconds', cpu: 'nanoseconds', offcpu: 'nanoseconds', rundelay: 'nanoseconds', blame: 'nanoseconds', samples: 'count'};
+const COLUMN = {samples: 0, cpu: 1, offcpu: 2, wall: 3, rundelay: 4, blame: 5}; /* in totals, and in columns of values */
+const COLUMNS = 6;
 const AFTER = 0, BEFORE = 1;  /* the recordings of a comparison; without one there is only the first */
 const ROW_PX = 21;
 const NARROWEST_PX = 1;     /* narrower frames are not shown */

@@ -68,8 +68,9 @@ function showControls() {
     byId(`event-${measure}`).checked = measure === state.event;
     const idle = state.idle === 'shown' ? 0n : chosen.idle[COLUMN[measure]];
     const digits = state.filters ? String(wholeTotal(measure)) : String(chosen.total[COLUMN[measure]] - idle);
-    byId(`total-${measure}`).textContent = formatValue(measure, Number(digits));
-    byId(`total-${measure}`).title = formatExact(measure, digits);
+    const isKnown = measure !== 'blame' || !shownRange(shownSide()); /* nobody knows when anybody was blamed */
+    byId(`total-${measure}`).textContent = isKnown ? formatValue(measure, Number(digits)) : 'not known';
+    byId(`total-${measure}`).title = isKnown ? formatExact(measure, digits) : 'Blame is known of the whole run only';
     byId(`total-${measure}`).value = digits;
   }
 }
@@ -250,8 +251,10 @@ function follow() {
 async function start() {
   profile = await readProfile();
   ({data} = profile);
-  if (profile.recordings.every(({total}) => total.length > COLUMN.rundelay))
+  if (profile.recordings.every(({hasDelay}) => hasDelay))
     MEASURES.splice(MEASURES.indexOf('samples'), 0, 'rundelay');
+  if (profile.recordings.some(({blame}) => blame !== undefined))
+    MEASURES.splice(MEASURES.indexOf('samples'), 0, 'blame');
   if (data.measure)
     takeMeasure(...data.measure);
   if (profile.isCompared)

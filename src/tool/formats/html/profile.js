@@ -95,6 +95,7 @@ class ThreadTree {
     this.offcpu = reader.values(nodes);
     this.wait = reader.integers(nodes);
     this.rundelay = hasDelay ? reader.values(nodes) : new Float64Array(nodes);
+    this.blame = given.blame === undefined ? null : reader.values(nodes);
     this.changes = given.has_changes ? [0, 1, 2, 3].map(() => reader.signed(nodes)) : null;
     this.times = given.times === undefined ? null : new Times(given.times, reader, this, hasDelay, slices.ns / UNITS_OF_SLICE);
   }
@@ -103,7 +104,7 @@ class ThreadTree {
 /* The locations of all recordings are one list, in which those of one begin at a place. */
 function readTrees({data, numbers}, side, firstLocation) {
   const reader = new NumberReader(numbers);
-  const trees = data.trees.map((given) => new ThreadTree(given, reader, data.total.length > COLUMN.rundelay, side, data.slices));
+  const trees = data.trees.map((given) => new ThreadTree(given, reader, data.hasDelay, side, data.slices));
   for (const {location} of side === AFTER ? [] : trees) {
     for (let i = 0; i < location.length; i++)
       location[i] += firstLocation;
@@ -171,6 +172,7 @@ class Profile {
     this.trees = recordings.flatMap((recording, side) => readTrees(recording, side, data.locations.length));
     this.steps = new Steps(this.recordings.flatMap(({locations}) => locations));
     this.waitLabels = new Map(); /* by location: {text, isHolder} */
+    this.blamed = null;          /* see isBlamed */
     this.recordings.forEach((recording, side) => this.readLocations(recording, side));
     this.spentOfWait = data.waits.map((word) => {
       const place = SPENT_WORDS.indexOf(word.replace(' ', '-'));
@@ -263,6 +265,31 @@ class Profile {
     return leaves;
   }
 
+  /* Visits each node that is a wait label's, with the thing and its holder, or ''. */
+  forEachWait({up, location, count}, visit) {
+    const things = []; /* by depth */
+    for (let i = 0, depth = 0; i < count; i++) {
+      depth += 1 - up[i];
+      const label = this.waitLabels.get(location[i]);
+      things[depth] = label?.isHolder ? things[depth - 1] : label?.text;
+      if (things[depth])
+        visit(i, things[depth], label.isHolder ? label.text : '');
+    }
+  }
+
+  /* Whether any stack of any thread is blamed for a holder's part of a thing's waits. */
+  isBlamed(side, thing, holder) {
+    this.blamed ??= this.findBlamed();
+    return this.blamed.has(`${side}\0${thing}\0${holder}`);
+  }
+
+  findBlamed() {
+    const found = new Set();
+    for (const tree of this.trees.filter(({blame}) => blame))
+      this.forEachWait(tree, (i, thing, holder) => tree.blame[i] > 0 && found.add(`${tree.side}\0${thing}\0${holder}`));
+    return found;
+  }
+
   /* The heaviest modules have colours of their own. They are the same whichever threads are shown. */
   colourModules() {
     const {first, frame} = this.steps;
@@ -285,8 +312,18 @@ class Profile {
   }
 }
 
+/* What is not known is 0 in totals. */
+function completeTotals(data) {
+  data.hasDelay = data.total.length > COLUMN.rundelay;
+  for (const each of [...data.trees, data]) {
+    for (const [key, blame] of [['total', each.blame], ['idle']])
+      each[key] = [...each[key], ...data.hasDelay ? [] : ['0'], blame ?? '0'];
+  }
+}
+
 async function readRecording(element) {
   const data = JSON.parse(element.textContent);
+  completeTotals(data);
   return {data, numbers: await inflate([...data.trees, data].map(({numbers}) => numbers))};
 }
 

@@ -84,7 +84,7 @@ function isRange(text, side) {
 class RangedTree {
   constructor(tree, {first, end}) {
     const {count, side, up, location, wait} = tree;
-    Object.assign(this, {count, side, up, location, wait, changes: null});
+    Object.assign(this, {count, side, up, location, wait, changes: null, blame: null}); /* nobody knows when anybody was blamed */
     [this.samples, this.cpu, this.offcpu, this.rundelay] = floats(4, count);
     const {node, slice, cpu, rundelay, blocked} = tree.times;
     for (let at = 0, before = 0, until = 0; at < tree.times.count; at++) {
@@ -129,7 +129,7 @@ function shownTree(number) {
 
 /* The sums of the range of such trees, as totalsOf has them of the whole run. */
 function totalsOfRange(trees) {
-  const total = new Float64Array(5), idle = new Float64Array(5); /* by COLUMN */
+  const total = new Float64Array(COLUMNS), idle = new Float64Array(COLUMNS);
   for (const {count, samples, cpu, offcpu, rundelay, wait} of trees.map(shownTree)) {
     for (let i = 0; i < count; i++) {
       const blocked = offcpu[i] - rundelay[i], isIdle = profile.spentOfWait[wait[i]] === IDLE;
