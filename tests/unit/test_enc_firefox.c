@@ -269,14 +269,16 @@ static void waits_are_markers_of_their_thread(void **state)
     see(fixture, 4000, fixture->poll_code, 1, WAITING);
     see(fixture, 5000, fixture->work_code, 1, WAITING);
     const char *text = written(fixture);
-    assert_has(text,
-               "\"markers\":{\"data\":[{\"type\":\"Wait\",\"kind\":1,\"function\":2,\"cause\":{\"stack\":1}},"
-               "{\"type\":\"Wait\",\"kind\":3,\"function\":4,\"cause\":{\"stack\":3}}],\"name\":[5,6],"
-               "\"startTime\":[1,4],\"endTime\":[4,5],\"phase\":[1,1],\"category\":[13,2],\"length\":2}");
-    assert_has(text, "\"stringArray\":[\"\",\"idle\",\"main\",\"other\",\"inlined\\u003cT\\u003e\",\"Idle\","
+    assert_has(
+        text,
+        "\"markers\":{\"data\":[{\"type\":\"Wait\",\"summary\":1,\"kind\":2,\"function\":1,\"cause\":{"
+        "\"stack\":1}},"
+        "{\"type\":\"Wait\",\"summary\":3,\"kind\":4,\"function\":3,\"cause\":{\"stack\":3}}],\"name\":[5,6],"
+        "\"startTime\":[1,4],\"endTime\":[4,5],\"phase\":[1,1],\"category\":[13,2],\"length\":2}");
+    assert_has(text, "\"stringArray\":[\"\",\"main\",\"idle\",\"inlined\\u003cT\\u003e\",\"other\",\"Idle\","
                      "\"Waiting: other\",");
-    assert_has(text, "{\"name\":\"Wait\",\"tooltipLabel\":\"{marker.name}: {marker.data.function}\","
-                     "\"tableLabel\":\"{marker.data.function}\",\"chartLabel\":\"{marker.data.function}\",");
+    assert_has(text, "{\"name\":\"Wait\",\"tooltipLabel\":\"{marker.name}: {marker.data.summary}\","
+                     "\"tableLabel\":\"{marker.data.summary}\",\"chartLabel\":\"{marker.data.summary}\",");
     assert_has(text, "{\"key\":\"kind\",\"label\":\"Waits for\",\"format\":\"unique-string\"},");
 }
 

@@ -159,6 +159,10 @@ static void markers_say_what_each_wait_was_for(void **state)
         assert_string_equal(json_string_value(json_array_get(strings, (size_t)on)), "mutex timed");
         assert_string_equal(json_string_value(json_array_get(strings, (size_t)holder)),
                             i ? "writer-2" : "reader");
+        const json_int_t summary = json_integer_value(json_object_get(marker, "summary"));
+        assert_string_equal(json_string_value(json_array_get(strings, (size_t)summary)),
+                            i ? "append: mutex timed, held by writer-2"
+                              : "append: mutex timed, held by reader");
     }
     assert_int_equal(json_array_size(samples), 1 + STRETCHES);
     assert_int_equal(json_integer_value(json_array_get(samples, 2)),

@@ -6,6 +6,8 @@
 #include "firefox_tables.h"
 #include "profile/wait_labels.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MARKER_INSTANT = 0, MARKER_INTERVAL = 1 };
@@ -20,7 +22,7 @@ struct marker_field {
 /* What a marker is in tables, in its row of the chart, and under the pointer. */
 static const struct marker_kind {
     const char *name, *label;      /* label: NULL for the name */
-    struct marker_field fields[4]; /* without a key: none */
+    struct marker_field fields[5]; /* without a key: none */
 } event_kinds[EVENT_KIND_COUNT] = {
     [EVENT_FORK] = {"Fork", NULL, {{"children", "Children", "integer"}}},
     [EVENT_EXEC] = {.name = "Exec"},
@@ -29,10 +31,12 @@ static const struct marker_kind {
     [EVENT_LATE] = {"Late ticks", NULL, {{"missed", "Ticks missed", "integer"}}},
 };
 
+/* The summary is the label: fields of a label that are not known would leave its words without a sense. */
 static const struct marker_kind wait_marker = {
     "Wait",
-    "{marker.data.function}",
-    {{"kind", "Waits for", "unique-string"},
+    "{marker.data.summary}",
+    {{"summary", "Wait", "unique-string"},
+     {"kind", "Waits for", "unique-string"},
      {WAIT_LABEL_ON, "On", "unique-string"},
      {WAIT_LABEL_HOLDER, "Held by", "unique-string"},
      {"function", "Function", "unique-string"}},
@@ -113,18 +117,37 @@ static void write_event(const struct firefox_tables *tables, struct json *json,
         json_member_uint(json, field->key, event->number);
 }
 
+/* "append: mutex journal_mutex, held by writer-2", or what of it is known. */
+static void write_summary(struct firefox_tables *tables, struct json *json, const char *function,
+                          const struct wait_labels *waited)
+{
+    const bool is_known = waited->on || waited->holder;
+    char *text;
+    if (!function && !is_known)
+        return;
+    const int length = asprintf(&text, "%s%s%s%s%s", function ?: "", function && is_known ? ": " : "",
+                                waited->on ?: "", waited->holder ? ", held by " : "", waited->holder ?: "");
+    if (length < 0)
+        return;
+    json_member_uint(json, "summary", string_of(tables, text));
+    free(text);
+}
+
 /* Readers show the stack as what has caused the marker. */
 static void write_wait(struct firefox_tables *tables, struct json *json, const struct interval *wait)
 {
     const char *function = meaning_function(&tables->meaning, tables->profile, wait->node);
     const struct tree *tree = tables->profile->tree;
-    const struct wait_labels waited = wait_labels_of(tree, tree, wait->node);
+    struct wait_labels waited = {NULL, NULL};
+    if (wait->state != WAIT_CPU)
+        waited = wait_labels_of(tree, tree, wait->node);
     int64_t stack = firefox_stack_of(tables, wait->node);
     json_member_string(json, "type", wait_marker.name);
+    write_summary(tables, json, function, &waited);
     json_member_uint(json, "kind", string_of(tables, wait_kind_words[wait->state]));
-    if (wait->state != WAIT_CPU && waited.on)
+    if (waited.on)
         json_member_uint(json, WAIT_LABEL_ON, string_of(tables, waited.on));
-    if (wait->state != WAIT_CPU && waited.holder)
+    if (waited.holder)
         json_member_uint(json, WAIT_LABEL_HOLDER, string_of(tables, waited.holder));
     if (function)
         json_member_uint(json, "function", string_of(tables, function));
