@@ -156,3 +156,10 @@ struct proc_tasks_signals proc_tasks_signals(int directory_fd, pid_t tid)
     return (struct proc_tasks_signals){
         .blocked = read_set(text, "\nSigBlk:"), .pending = read_set(text, "\nSigPnd:"), .is_known = true};
 }
+
+bool proc_tasks_is_filtered(int directory_fd)
+{
+    char text[4096];
+    return !proc_tasks_read(directory_fd, raw_gettid(), "status", text, sizeof(text)) ||
+           !strstr(text, "\nSeccomp:\t0\n");
+}

@@ -35,14 +35,6 @@ static int set_policy(int policy, int priority)
     return (int)sig_syscall4(SYS_sched_setscheduler, 0, policy, (long)&parameter, 0);
 }
 
-/* A filter might end the process for what is asked here. */
-static bool is_filtered(int task_directory)
-{
-    char text[4096];
-    return !proc_tasks_read(task_directory, raw_gettid(), "status", text, sizeof(text)) ||
-           !strstr(text, "\nSeccomp:\t0\n");
-}
-
 /* A child must not have the priority. */
 void realtime_raise(struct realtime *realtime, int task_directory)
 {
@@ -50,7 +42,7 @@ void realtime_raise(struct realtime *realtime, int task_directory)
     if (realtime->highest == 0 || realtime->is_raised || realtime->error != 0)
         return;
     int priority = realtime->highest < HIGHEST_PRIORITY ? realtime->highest + 1 : HIGHEST_PRIORITY;
-    if (is_filtered(task_directory))
+    if (proc_tasks_is_filtered(task_directory)) /* it might end the process for what is asked here */
         realtime->error = -EPERM;
     else if (sig_syscall4(SYS_sched_getparam, 0, (long)&former, 0, 0) == 0) {
         realtime->former_policy = (int)sig_syscall4(SYS_sched_getscheduler, 0, 0, 0, 0);

@@ -51,11 +51,20 @@ bool descriptor_name(const char *link, char ret[DESCRIPTOR_NAME_BYTES])
     return true;
 }
 
+static bool has_inode(const char *link, const char *start, uint64_t *ret_inode)
+{
+    if (!begins_with(link, start))
+        return false;
+    *ret_inode = strtoull(link + strlen(start), NULL, 10);
+    return true;
+}
+
 bool descriptor_is_socket(const char *link, uint64_t *ret_inode)
 {
-    static const char socket[] = "socket:[";
-    if (!begins_with(link, socket))
-        return false;
-    *ret_inode = strtoull(link + sizeof socket - 1, NULL, 10);
-    return true;
+    return has_inode(link, "socket:[", ret_inode);
+}
+
+bool descriptor_is_pipe(const char *link, uint64_t *ret_inode)
+{
+    return has_inode(link, "pipe:[", ret_inode);
 }

@@ -20,4 +20,7 @@ bool descriptor_name(const char *link, char ret[DESCRIPTOR_NAME_BYTES]);
 /* The inode of a link of a socket. */
 bool descriptor_is_socket(const char *link, uint64_t *ret_inode);
 
+/* The same of a pipe. */
+bool descriptor_is_pipe(const char *link, uint64_t *ret_inode);
+
 #endif

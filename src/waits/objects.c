@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 _Static_assert((int)DESCRIPTOR_NAME_BYTES <= (int)KNOWN_OBJECT_BYTES &&
-                   (int)SOCKET_NAME_BYTES <= (int)KNOWN_OBJECT_BYTES,
+                   (int)SOCKET_NAME_BYTES <= (int)KNOWN_OBJECT_BYTES &&
+                   (int)OTHER_END_BYTES <= (int)KNOWN_OBJECT_BYTES,
                "a name has room");
 
 /* Of the text that has an epoll set's members, 80 bytes for each. */
@@ -35,12 +36,18 @@ static bool name_descriptor(struct objects *objects, const struct object_wait *w
                             uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
 {
     char link[DESCRIPTOR_LINK_BYTES];
-    uint64_t inode;
+    struct near_end near = {wait->task_directory, wait->tid, descriptor, link, 0};
     if (descriptor < 0 || !read_link(wait, descriptor, link))
         return false;
-    if (!descriptor_is_socket(link, &inode))
+    if (!descriptor_is_socket(link, &near.inode) && !descriptor_is_pipe(link, &near.inode))
         return descriptor_name(link, ret);
-    sockets_find(&objects->sockets, wait->task_directory, wait->tid, inode, now_ns, ret);
+    if (descriptor_name(link, ret)) {
+        other_ends_pipe(&objects->ends, &near, now_ns, ret);
+        return true;
+    }
+    sockets_find(&objects->sockets, wait->task_directory, wait->tid, near.inode, now_ns, ret);
+    if (strcmp(ret, "unix") == 0)
+        other_ends_unix(&objects->ends, &near, now_ns, ret);
     return *ret != '\0';
 }
 
@@ -179,4 +186,5 @@ void objects_deinit(struct objects *objects)
 {
     known_objects_deinit(&objects->known);
     sockets_deinit(&objects->sockets);
+    other_ends_deinit(&objects->ends);
 }

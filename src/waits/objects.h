@@ -17,6 +17,7 @@
 #include "blocking_calls.h"
 #include "known_objects.h"
 #include "object_sets.h"
+#include "other_ends.h"
 #include "sockets.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ enum { OBJECTS_EPOLLS = 16 };
 struct objects {
     struct known_objects known;
     struct sockets sockets;
+    struct other_ends ends;
     struct epoll_name {
         pid_t tid; /* 0: none */
         int descriptor;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CREDIT_PARTS = 500, LINES_PER_CHECK = 64 };
+enum { LINES_PER_CHECK = 64 };
 
-static const uint64_t credit_max_ns = 20 * NS_PER_MS, reading_max_ns = 10 * NS_PER_MS, fresh_ns = NS_PER_S;
+static const uint64_t reading_max_ns = 10 * NS_PER_MS, fresh_ns = NS_PER_S;
 
 static const char *const files[SOCKET_TABLES] = {[SOCKET_TCP] = "tcp",
                                                  [SOCKET_TCP6] = "tcp6",
@@ -138,23 +138,6 @@ static void read_tables(struct socket_memory *memory, int task_directory, pid_t 
         read_table(&reading, task_directory, tid);
 }
 
-/* Whether a reading is paid for. */
-static bool may_read(struct sockets *sockets, uint64_t now_ns)
-{
-    const uint64_t credit = credit_max_ns * CREDIT_PARTS;
-    if (sockets->paid_until_ns + credit < now_ns)
-        sockets->paid_until_ns = now_ns - credit;
-    return sockets->paid_until_ns < now_ns;
-}
-
-static void read_and_pay(struct sockets *sockets, int task_directory, pid_t tid, uint64_t inode,
-                         char ret[SOCKET_NAME_BYTES])
-{
-    const uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-    read_tables(sockets->memory, task_directory, tid, inode, ret);
-    sockets->paid_until_ns += (clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * CREDIT_PARTS;
-}
-
 void sockets_find(struct sockets *sockets, int task_directory, pid_t tid, uint64_t inode, uint64_t now_ns,
                   char ret[SOCKET_NAME_BYTES])
 {
@@ -170,9 +153,11 @@ void sockets_find(struct sockets *sockets, int task_directory, pid_t tid, uint64
     }
     bool is_tcp = name_by_row(sockets->memory, inode, ret);
     if (!is_tcp) {
-        if (!may_read(sockets, now_ns))
+        if (!reading_credit_is_left(&sockets->credit, now_ns))
             return;
-        read_and_pay(sockets, task_directory, tid, inode, ret);
+        const uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+        read_tables(sockets->memory, task_directory, tid, inode, ret);
+        reading_credit_pay(&sockets->credit, begin_ns);
         is_tcp = !*ret && name_by_row(sockets->memory, inode, ret);
     }
     *kept = (struct socket_name){.inode = inode, .until_ns = is_tcp ? UINT64_MAX : now_ns + fresh_ns};

@@ -9,8 +9,8 @@
  *
  * A table of TCP is a pass over all connections of the machine. It takes 2 ms where there are few, and more
  * where there are many. So a reading keeps what it has found, each reading ends after 10 ms of CPU time, and
- * all together take 0.2 % of the time, after 20 ms in the beginning. A socket that no table had is looked for
- * again after a second.
+ * all together take what reading_credit.h allows. A socket that no table had is looked for again after a
+ * second.
  *
  * The inode of a socket is used again only after four billion others. A name is kept for that of a TCP socket
  * as long as it is not displaced, and for a second for others, which may be given other peers.
@@ -20,6 +20,7 @@
 #ifndef WALLPROF_SOCKETS_H
 #define WALLPROF_SOCKETS_H
 
+#include "reading_credit.h"
 #include "socket_rows.h"
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ enum { SOCKETS_KEPT = 4096, SOCKETS_NAMED = 512, SOCKETS_PORT_BYTES = SOCKET_POR
 
 struct sockets {
     struct socket_memory *memory; /* owned */
-    uint64_t paid_until_ns;       /* what was read is paid for by the time up to here; 0: nothing was */
+    struct reading_credit credit;
 };
 
 /* The name of a socket that a thread of ours waits for; "" if it is not known. task_directory: an open

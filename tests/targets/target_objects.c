@@ -127,6 +127,13 @@ static void wait_lock(int fd)
     KEEP_CALL();
 }
 
+static void wait_write(int fd)
+{
+    while (write(fd, message, sizeof message) > 0)
+        continue;
+    KEEP_CALL();
+}
+
 static void wait_poll(int fd)
 {
     struct pollfd polled = {.fd = fd, .events = POLLIN};
@@ -162,7 +169,26 @@ static void wait_sleep(int fd)
     KEEP_CALL();
 }
 
+/* Under a filter of system calls nobody asks for peers. */
+static bool tells_peers(void)
+{
+    char text[4096];
+    const int fd = must(open("/proc/self/status", O_RDONLY), "/proc/self/status");
+    const ssize_t bytes = read(fd, text, sizeof text - 1);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(fd);
+    return strstr(text, "\nSeccomp:\t0\n");
+}
+
 /* ---- things ---- */
+
+/* What is said of both ends where all can be seen who might have one. */
+static const char *within(void)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)getppid());
+    return access(path, R_OK | X_OK) == 0 ? " within this process" : "";
+}
 
 union address {
     struct sockaddr any;
@@ -239,12 +265,12 @@ static void begin_unix(const char *directory)
     must(bind(server, &address.any, sizeof address.un), "bind");
     must(listen(server, 8), "listen");
     begin("unix-client", wait_receive, connected(AF_UNIX, SOCK_STREAM, &address, sizeof address.un),
-          SYS_recvfrom, "unix");
+          SYS_recvfrom, "unix%s%s", tells_peers() ? " " : "", tells_peers() ? address.un.sun_path : "");
     begin("unix-server", wait_receive, must(accept(server, NULL, NULL), "accept"), SYS_recvfrom,
           "unix %s clients", address.un.sun_path);
     begin("unix-accept", wait_accept, server, SYS_accept, "unix listening %s", address.un.sun_path);
     must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
-    begin("unix-pair", wait_read, pair[0], SYS_read, "unix");
+    begin("unix-pair", wait_read, pair[0], SYS_read, "unix%s", tells_peers() ? within() : "");
 }
 
 static void begin_files(const char *directory)
@@ -287,7 +313,7 @@ static void begin_events(void)
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR2);
     must(pipe(ends), "pipe");
-    begin("pipe", wait_read, ends[0], SYS_read, "pipe");
+    begin("pipe", wait_read, ends[0], SYS_read, "pipe%s", within());
     begin("eventfd", wait_read, eventfd(0, 0), SYS_read, "eventfd");
     begin("timerfd", wait_read, timerfd_create(CLOCK_MONOTONIC, 0), SYS_read, "timerfd");
     begin("signalfd", wait_read, signalfd(-1, &signals, 0), SYS_read, "signalfd");
@@ -295,25 +321,34 @@ static void begin_events(void)
 #ifdef SYS_epoll_wait
     begin("epoll", wait_epoll, epoll_create1(0), SYS_epoll_wait, "epoll");
     begin("epoll-set", wait_epoll, set_of(ends[0], eventfd(0, 0)), SYS_epoll_wait,
-          "epoll of 1 eventfd, 1 pipe");
-    begin("epoll-one", wait_epoll, set_of(ends[0], -1), SYS_epoll_wait, "pipe");
+          "epoll of 1 eventfd, %spipe%s", *within() ? "" : "1 ", within());
+    begin("epoll-one", wait_epoll, set_of(ends[0], -1), SYS_epoll_wait, "pipe%s", within());
 #endif
     begin("sleep", wait_sleep, -1, SYS_clock_nanosleep, "-");
 }
 
 static pid_t begin_child(void)
 {
-    int ends[2];
-    must(pipe(ends), "pipe");
+    int from[2], to[2], both[2];
+    must(pipe(from), "pipe");
+    must(pipe(to), "pipe");
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, both), "socketpair");
     const pid_t child = must(fork(), "fork");
+    close(child ? from[1] : from[0]);
+    close(child ? to[0] : to[1]);
+    close(both[child ? 1 : 0]);
     if (child == 0) {
         prctl(PR_SET_NAME, "a child");
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)!write(ends[1], "", 1);
+        (void)!write(from[1], "", 1);
         for (;;)
             pause();
     }
-    CHECK(read(ends[0], &byte, 1) == 1);
+    CHECK(read(from[0], &byte, 1) == 1);
+    begin("pipe-from", wait_read, from[0], SYS_read, "pipe from a child (pid %d)", (int)child);
+    begin("pipe-to", wait_write, to[1], SYS_write, "pipe to a child (pid %d)", (int)child);
+    if (tells_peers())
+        begin("pair", wait_read, both[0], SYS_read, "unix a child (pid %d)", (int)child);
     begin("child", wait_child, child, SYS_wait4, "child %d a child", (int)child);
     begin("children", wait_child, -1, SYS_wait4, "child");
     return child;
@@ -328,6 +363,7 @@ static void print_truth(void)
 
 static void hold(unsigned ms, const char *directory)
 {
+    signal(SIGPIPE, SIG_IGN); /* of who writes to the child, at its end */
     const pid_t child = begin_child();
     begin_tcp();
     begin_udp();
@@ -408,7 +444,7 @@ static void swap(unsigned ms)
     union address address;
     socklen_t bytes;
     char name[16];
-    begin("pipes", swap_pipes, -1, 0, "pipe");
+    begin("pipes", swap_pipes, -1, 0, "pipe|pipe within this process");
     begin("events", swap_events, -1, 0, "eventfd");
     for (int i = 0; i < 3; i++) {
         const int server = must(bound(AF_INET, SOCK_STREAM, &address, &bytes), "bind");

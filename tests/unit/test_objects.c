@@ -287,11 +287,11 @@ static void tables_are_read_as_often_as_is_paid_for(void **state)
     write_table("tcp", ROW("0100007F:C352", "0700000A:1539", "01", "99"));
     assert_found(&sockets, task_directory, 99, now_ns, "");
     now_ns += NS_PER_S;
-    sockets.paid_until_ns = now_ns;
+    sockets.credit.paid_until_ns = now_ns;
     assert_found(&sockets, task_directory, 99, now_ns, ""); /* others are paid for first */
-    sockets.paid_until_ns = now_ns - 1;
+    sockets.credit.paid_until_ns = now_ns - 1;
     assert_found(&sockets, task_directory, 99, now_ns, "tcp 10.0.0.7:5433");
-    assert_true(sockets.paid_until_ns > now_ns);
+    assert_true(sockets.credit.paid_until_ns > now_ns);
     assert_found(&sockets, task_directory, 11, now_ns, "tcp :8080 clients"); /* for ever */
     sockets_deinit(&sockets);
     close(task_directory);

@@ -1,0 +1,31 @@
+/*
+ * The processes that a pipe or a socket is likely to be shared with: those that the process has started, the
+ * one that has started it, and what else that one has started.
+ *
+ * They are found by a pass over /proc, as this is the only list of children that every kernel has. 10 us for
+ * each process of the machine.
+ *
+ * Called from: the sampler thread.
+ */
+#ifndef WALLPROF_RELATIVES_H
+#define WALLPROF_RELATIVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { RELATIVES_MAX = 32 };
+
+struct relatives {
+    struct relative {
+        pid_t pid;
+        char name[16]; /* its comm */
+    } all[RELATIVES_MAX];
+    uint32_t count;
+    bool is_complete; /* all of them are here that /proc shows, and it shows the parent */
+};
+
+/* Of the process of a thread. task_directory: an open /proc/PID/task. Ends at end_ns of the CPU clock. */
+void relatives_read(struct relatives *ret, int task_directory, pid_t tid, uint64_t end_ns);
+
+#endif

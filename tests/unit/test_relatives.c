@@ -1,0 +1,166 @@
+/* Which processes are looked at for the other end of a pipe, and what the kernel says of a unix socket's
+ * peer. */
+#include "lib/unit.h"
+#include "proc/proc_tasks.h"
+#include "waits/relatives.h"
+#include "waits/unix_peers.h"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int open_tasks(void)
+{
+    const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+    assert_true(tasks >= 0);
+    return tasks;
+}
+
+/* ---- relatives ---- */
+
+static const struct relative *find(const struct relatives *relatives, pid_t pid)
+{
+    for (uint32_t i = 0; i < relatives->count; i++) {
+        if (relatives->all[i].pid == pid)
+            return &relatives->all[i];
+    }
+    return NULL;
+}
+
+/* What a child of this process finds of its family. */
+static void look_from_a_child(const int ready[2], int report, const char *name)
+{
+    struct relatives relatives;
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)!write(ready[1], "", 1);
+    if (report >= 0) {
+        relatives_read(&relatives, open("/proc/self/task", O_RDONLY | O_DIRECTORY), getpid(), UINT64_MAX);
+        (void)!write(report, &relatives, sizeof relatives);
+    }
+    for (;;)
+        pause();
+}
+
+static pid_t begin_child(const int ready[2], int report, const char *name)
+{
+    char byte;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        look_from_a_child(ready, report, name);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    return child;
+}
+
+static void children_parents_and_their_children_are_relatives(void **state)
+{
+    int ready[2], report[2];
+    struct relatives own, of_child;
+    const int tasks = open_tasks();
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(report), 0);
+    const pid_t first = begin_child(ready, -1, "a (child) 1"), second = begin_child(ready, report[1], "other");
+    assert_int_equal(read(report[0], &of_child, sizeof of_child), sizeof of_child);
+    relatives_read(&own, tasks, getpid(), UINT64_MAX);
+    assert_true(own.is_complete);
+    assert_string_equal(find(&own, first)->name, "a (child) 1");
+    assert_string_equal(find(&own, second)->name, "other");
+    assert_null(find(&own, getpid()));
+    assert_non_null(find(&of_child, getpid()));
+    assert_non_null(find(&of_child, first));
+    assert_null(find(&of_child, second));
+    relatives_read(&own, tasks, getpid(), 0); /* no time */
+    assert_false(own.is_complete);
+    relatives_read(&own, tasks, 1 << 30, UINT64_MAX); /* no thread of it */
+    assert_int_equal(own.count, 0);
+    assert_false(own.is_complete);
+    kill(first, SIGKILL);
+    kill(second, SIGKILL);
+    waitpid(first, NULL, 0);
+    waitpid(second, NULL, 0);
+    close(tasks);
+}
+
+/* ---- unix sockets ---- */
+
+static uint64_t inode_of(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    return status.st_ino;
+}
+
+static void need_diagnosis(void)
+{
+    const int tasks = open_tasks(), diag = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
+    const bool has_none = diag < 0 || proc_tasks_is_filtered(tasks);
+    close(tasks);
+    close(diag);
+    if (has_none)
+        skip();
+}
+
+static void the_kernel_tells_a_sockets_peer(void **state)
+{
+    int pair[2];
+    struct unix_peer peer;
+    need_diagnosis();
+    const int tasks = open_tasks();
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_true(unix_peer_find(tasks, inode_of(pair[0]), &peer));
+    assert_int_equal(peer.inode, inode_of(pair[1]));
+    assert_string_equal(peer.path, "");
+    close(pair[1]);
+    assert_false(unix_peer_find(tasks, inode_of(pair[0]), &peer));
+    close(pair[0]);
+    assert_false(unix_peer_find(tasks, inode_of(tasks), &peer)); /* no socket */
+    close(tasks);
+}
+
+/* Under a name of the sockets of this kind that have no file, so that nothing is left. */
+static void a_peer_is_called_by_the_path_that_it_was_reached_by(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct unix_peer peer;
+    char path[64];
+    need_diagnosis();
+    const int tasks = open_tasks(), server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+    const int length = snprintf(path, sizeof path, "@wallprof/test_relatives/%d", (int)getpid());
+    memcpy(address.sun_path, path, (size_t)length);
+    address.sun_path[0] = '\0';
+    const socklen_t bytes = (socklen_t)offsetof(struct sockaddr_un, sun_path) + (socklen_t)length;
+    assert_int_equal(bind(server, (const struct sockaddr *)&address, bytes), 0);
+    assert_int_equal(listen(server, 1), 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)&address, bytes), 0);
+    const int accepted = accept(server, NULL, NULL);
+    assert_true(unix_peer_find(tasks, inode_of(client), &peer));
+    assert_string_equal(peer.path, path);
+    assert_int_equal(peer.inode, inode_of(accepted));
+    assert_true(unix_peer_find(tasks, inode_of(accepted), &peer));
+    assert_string_equal(peer.path, "");
+    assert_int_equal(peer.inode, inode_of(client));
+    close(accepted);
+    close(client);
+    close(server);
+    close(tasks);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(children_parents_and_their_children_are_relatives),
+        cmocka_unit_test(the_kernel_tells_a_sockets_peer),
+        cmocka_unit_test(a_peer_is_called_by_the_path_that_it_was_reached_by),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
