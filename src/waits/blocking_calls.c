@@ -34,6 +34,15 @@ static bool is_poll(long number)
     return number == SYS_ppoll;
 }
 
+static bool is_select(long number)
+{
+#ifdef SYS_select
+    if (number == SYS_select)
+        return true;
+#endif
+    return number == SYS_pselect6;
+}
+
 static bool is_epoll(long number)
 {
 #ifdef SYS_epoll_wait
@@ -66,6 +75,11 @@ struct blocking_call blocking_call_of(long number, const uint64_t arguments[6])
     if (is_poll(number) && arguments[1] > 0)
         return (struct blocking_call){
             .kind = BLOCKING_POLL, .descriptor = -1, .polled = arguments[0], .polled_count = arguments[1]};
+    if (is_select(number) && (int)arguments[0] > 0)
+        return (struct blocking_call){.kind = BLOCKING_SELECT,
+                                      .descriptor = -1,
+                                      .selected = {arguments[1], arguments[2], arguments[3]},
+                                      .selected_bits = arguments[0]};
     if (is_epoll(number))
         return (struct blocking_call){.kind = BLOCKING_EPOLL, .descriptor = first};
     if (number == SYS_wait4 || number == SYS_waitid)

@@ -20,7 +20,7 @@ struct object_set {
     char names[OBJECT_SET_MAX][KNOWN_OBJECT_BYTES];
 };
 
-/* word: "poll", "epoll". The names are sorted. */
+/* word: "poll", "select", "epoll". The names are sorted. */
 void object_set_name(struct object_set *set, const char *word, char ret[KNOWN_OBJECT_BYTES]);
 
 /* The members in the text of an epoll set's file in /proc/PID/fdinfo, as long as they are no more than

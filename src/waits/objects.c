@@ -18,6 +18,9 @@ _Static_assert((int)DESCRIPTOR_NAME_BYTES <= (int)KNOWN_OBJECT_BYTES &&
 /* Of the text that has an epoll set's members, 80 bytes for each. */
 enum { MEMBERS_BYTES = 4096 };
 
+/* Descriptors of select: the C library's sets have no more (FD_SETSIZE). */
+enum { SELECTED_MAX = 1024 };
+
 static const uint64_t epoll_ns = NS_PER_S / 10;
 
 /* ---- descriptors ---- */
@@ -78,6 +81,42 @@ static bool name_polled(struct objects *objects, const struct object_wait *wait,
     for (uint64_t i = 0; i < count; i++)
         add_member(objects, wait, polled[i].fd, now_ns, &set);
     object_set_name(&set, "poll", ret);
+    return set.count > 0;
+}
+
+/* What is in any of the sets: as many as one more than are described, which are too many. The kernel writes
+ * into the sets only when it returns. */
+static int read_selected(const struct blocking_call *call, int ret[OBJECT_SET_MAX + 1])
+{
+    uint64_t sets[BLOCKING_SETS][SELECTED_MAX / 64] = {{0}};
+    const uint64_t words = (call->selected_bits + 63) / 64;
+    int count = 0;
+    if (call->selected_bits > SELECTED_MAX)
+        return 0;
+    for (int i = 0; i < BLOCKING_SETS; i++) {
+        if (call->selected[i] && !sig_memory_copy(sets[i], call->selected[i], sizeof *sets[i] * words))
+            return 0;
+    }
+    for (uint64_t bit = 0; bit < call->selected_bits && count <= OBJECT_SET_MAX; bit++) {
+        if ((sets[0][bit / 64] | sets[1][bit / 64] | sets[2][bit / 64]) >> bit % 64 & 1)
+            ret[count++] = (int)bit;
+    }
+    return count;
+}
+
+static bool name_selected(struct objects *objects, const struct object_wait *wait,
+                          const struct blocking_call *call, uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
+{
+    int descriptors[OBJECT_SET_MAX + 1];
+    struct object_set set = {.count = 0};
+    const int count = read_selected(call, descriptors);
+    if (count > OBJECT_SET_MAX)
+        return false;
+    if (count == 1)
+        return name_descriptor(objects, wait, descriptors[0], now_ns, ret);
+    for (int i = 0; i < count; i++)
+        add_member(objects, wait, descriptors[i], now_ns, &set);
+    object_set_name(&set, "select", ret);
     return set.count > 0;
 }
 
@@ -170,6 +209,8 @@ bool objects_name(struct objects *objects, const struct object_wait *wait, uint6
         return name_descriptor(objects, wait, call.descriptor, now_ns, ret);
     case BLOCKING_POLL:
         return name_polled(objects, wait, &call, now_ns, ret);
+    case BLOCKING_SELECT:
+        return name_selected(objects, wait, &call, now_ns, ret);
     case BLOCKING_EPOLL:
         return name_epoll(objects, wait, call.descriptor, now_ns, ret);
     case BLOCKING_QUEUE:

@@ -22,9 +22,9 @@ struct other_ends_memory {
         uint64_t inode; /* 0: none */
         mode_t mode;    /* of the other end; 0: of a socket */
         uint64_t until_ns;
-        uint32_t later; /* how often nobody was found */
+        uint32_t later;             /* how often nobody was found */
         char name[OTHER_END_BYTES]; /* "": it is not known */
-    } kept[KEPT]; /* by inode */
+    } kept[KEPT];                   /* by inode */
     pid_t pids[OTHER_ENDS_PIDS];
     uint32_t pid_count;
 };
@@ -43,7 +43,9 @@ enum table_result { TABLE_WITHOUT, TABLE_WITH, TABLE_UNKNOWN };
 static mode_t mode_of(int directory, const char *name)
 {
     struct stat status;
-    return raw_fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_mode & (S_IRUSR | S_IWUSR) : 0;
+    return raw_fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+               ? status.st_mode & (S_IRUSR | S_IWUSR)
+               : 0;
 }
 
 static bool is_wanted(int directory, int descriptor, const struct wanted *wanted)
@@ -118,9 +120,10 @@ static bool is_told_apart(struct other_ends_memory *memory, pid_t pid)
     return true;
 }
 
-/* word: "pipe from", "unix". kind: "pipe", "unix". "" where nobody is known. True if it is another process. */
-static bool name_owners(struct other_ends_memory *memory, const struct owners *owners, const char *word, const char *kind,
-                        char ret[OTHER_END_BYTES])
+/* word: "pipe from", "unix". kind: "pipe", "unix". "" where nobody is known. True if it is another process.
+ */
+static bool name_owners(struct other_ends_memory *memory, const struct owners *owners, const char *word,
+                        const char *kind, char ret[OTHER_END_BYTES])
 {
     char pid[24] = "";
     if (owners->others == 0) {
@@ -130,14 +133,15 @@ static bool name_owners(struct other_ends_memory *memory, const struct owners *o
     }
     if (is_told_apart(memory, owners->first.pid))
         snprintf(pid, sizeof pid, " (pid %d)", (int)owners->first.pid);
-    snprintf(ret, OTHER_END_BYTES, "%s %s%s%s", word, owners->first.name, pid, owners->others > 1 ? " and others" : "");
+    snprintf(ret, OTHER_END_BYTES, "%s %s%s%s", word, owners->first.name, pid,
+             owners->others > 1 ? " and others" : "");
     return true;
 }
 
 /* ---- looking ---- */
 
-static bool look_for_pipe(struct other_ends_memory *memory, const struct near_end *near, mode_t mode, uint64_t end_ns,
-                          char ret[OTHER_END_BYTES])
+static bool look_for_pipe(struct other_ends_memory *memory, const struct near_end *near, mode_t mode,
+                          uint64_t end_ns, char ret[OTHER_END_BYTES])
 {
     struct owners owners;
     find_owners(near, &(struct wanted){near->link, mode, end_ns}, &owners);
@@ -172,7 +176,8 @@ static void look(struct other_ends *ends, struct kept_end *kept, const struct ne
     reading_credit_pay(&ends->credit, begin_ns);
 }
 
-static bool find(struct other_ends *ends, const struct near_end *near, mode_t mode, uint64_t now_ns, char ret[OTHER_END_BYTES])
+static bool find(struct other_ends *ends, const struct near_end *near, mode_t mode, uint64_t now_ns,
+                 char ret[OTHER_END_BYTES])
 {
     if (!ends->memory)
         ends->memory = scratch_alloc(sizeof *ends->memory);
@@ -193,7 +198,8 @@ static bool find(struct other_ends *ends, const struct near_end *near, mode_t mo
 }
 
 /* A descriptor that can do both says nothing of the other end. */
-bool other_ends_pipe(struct other_ends *ends, const struct near_end *near, uint64_t now_ns, char ret[OTHER_END_BYTES])
+bool other_ends_pipe(struct other_ends *ends, const struct near_end *near, uint64_t now_ns,
+                     char ret[OTHER_END_BYTES])
 {
     char path[48];
     snprintf(path, sizeof path, "%d/fd/%d", (int)near->tid, near->descriptor);
@@ -203,7 +209,8 @@ bool other_ends_pipe(struct other_ends *ends, const struct near_end *near, uint6
     return find(ends, near, mode == S_IRUSR ? S_IWUSR : S_IRUSR, now_ns, ret);
 }
 
-bool other_ends_unix(struct other_ends *ends, const struct near_end *near, uint64_t now_ns, char ret[OTHER_END_BYTES])
+bool other_ends_unix(struct other_ends *ends, const struct near_end *near, uint64_t now_ns,
+                     char ret[OTHER_END_BYTES])
 {
     return find(ends, near, 0, now_ns, ret);
 }

@@ -8,8 +8,8 @@
  * Where one of the processes does not show its descriptors (another user, hidepid), or there is too much to
  * read, "within this process" is not said.
  *
- * A thing is looked for once; where no other process was found, again after 1 s, 2 s, 4 s, and then every 8 s. All of it
- * costs what reading_credit.h allows. Links are read as in objects.h.
+ * A thing is looked for once; where no other process was found, again after 1 s, 2 s, 4 s, and then every 8
+ * s. All of it costs what reading_credit.h allows. Links are read as in objects.h.
  *
  * Called from: the sampler thread. Scratch memory, from the first one on.
  */
@@ -42,8 +42,10 @@ struct near_end {
 };
 
 /* False, and ret is as it was, if it is not known. */
-bool other_ends_pipe(struct other_ends *ends, const struct near_end *near, uint64_t now_ns, char ret[OTHER_END_BYTES]);
-bool other_ends_unix(struct other_ends *ends, const struct near_end *near, uint64_t now_ns, char ret[OTHER_END_BYTES]);
+bool other_ends_pipe(struct other_ends *ends, const struct near_end *near, uint64_t now_ns,
+                     char ret[OTHER_END_BYTES]);
+bool other_ends_unix(struct other_ends *ends, const struct near_end *near, uint64_t now_ns,
+                     char ret[OTHER_END_BYTES]);
 void other_ends_deinit(struct other_ends *ends);
 
 #endif

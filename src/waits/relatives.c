@@ -34,7 +34,8 @@ static bool is_relative(const struct family *family, pid_t pid, pid_t parent)
 {
     if (pid == family->own)
         return false;
-    return parent == family->own || (family->parent > INIT && (pid == family->parent || parent == family->parent));
+    return parent == family->own ||
+           (family->parent > INIT && (pid == family->parent || parent == family->parent));
 }
 
 /* "PID (COMM) STATE PARENT ...": the name may hold anything. */

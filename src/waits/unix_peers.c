@@ -24,13 +24,14 @@ struct question {
 /* The kernel answers before the write returns. */
 static bool ask(int diag, uint32_t inode, struct answer *ret)
 {
-    const struct question question = {
-        .header = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-        .request = {.sdiag_family = AF_UNIX,
-                    .udiag_states = ~0U,
-                    .udiag_ino = inode,
-                    .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
-                    .udiag_cookie = {~0U, ~0U}}};
+    const struct question question = {.header = {.nlmsg_len = sizeof question,
+                                                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                                                 .nlmsg_flags = NLM_F_REQUEST},
+                                      .request = {.sdiag_family = AF_UNIX,
+                                                  .udiag_states = ~0U,
+                                                  .udiag_ino = inode,
+                                                  .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER,
+                                                  .udiag_cookie = {~0U, ~0U}}};
     if (raw_write(diag, &question, sizeof question) != sizeof question)
         return false;
     const ssize_t bytes = raw_read(diag, ret->bytes, sizeof ret->bytes);
@@ -74,7 +75,8 @@ static bool find(int diag, uint32_t inode, struct unix_peer *ret)
 {
     struct answer answer;
     size_t bytes;
-    const char *peer = ask(diag, inode, &answer) ? attribute(&answer, UNIX_DIAG_PEER, sizeof ret->inode, &bytes) : NULL;
+    const char *peer =
+        ask(diag, inode, &answer) ? attribute(&answer, UNIX_DIAG_PEER, sizeof ret->inode, &bytes) : NULL;
     if (!peer)
         return false;
     memcpy(&ret->inode, peer, sizeof ret->inode);
@@ -88,7 +90,8 @@ bool unix_peer_find(int task_directory, uint64_t inode, struct unix_peer *ret)
     *ret = (struct unix_peer){.inode = 0};
     if (proc_tasks_is_filtered(task_directory))
         return false;
-    const int diag = (int)sig_syscall4(SYS_socket, AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG, 0);
+    const int diag = (int)sig_syscall4(SYS_socket, AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                       NETLINK_SOCK_DIAG, 0);
     if (diag < 0)
         return false;
     const bool is_found = find(diag, (uint32_t)inode, ret);

@@ -25,6 +25,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -138,6 +139,20 @@ static void wait_poll(int fd)
 {
     struct pollfd polled = {.fd = fd, .events = POLLIN};
     poll(&polled, 1, -1);
+    KEEP_CALL();
+}
+
+/* For one; or, below 0, for what is in all three sets. */
+static fd_set to_read, to_write, to_except;
+
+static void wait_select(int fd)
+{
+    fd_set one;
+    FD_ZERO(&one);
+    if (fd >= 0)
+        FD_SET(fd, &one);
+    pselect(FD_SETSIZE, fd >= 0 ? &one : &to_read, fd >= 0 ? NULL : &to_write, fd >= 0 ? NULL : &to_except,
+            NULL, NULL);
     KEEP_CALL();
 }
 
@@ -306,6 +321,14 @@ static int set_of(int first, int second)
     return set;
 }
 
+/* That cannot be written to. */
+static int full_event(void)
+{
+    const int fd = must(eventfd(0, 0), "eventfd");
+    CHECK(eventfd_write(fd, UINT64_MAX - 1) == 0);
+    return fd;
+}
+
 static void begin_events(void)
 {
     int ends[2];
@@ -314,6 +337,12 @@ static void begin_events(void)
     sigaddset(&signals, SIGUSR2);
     must(pipe(ends), "pipe");
     begin("pipe", wait_read, ends[0], SYS_read, "pipe%s", within());
+    begin("select", wait_select, ends[0], SYS_pselect6, "pipe%s", within());
+    FD_SET(ends[0], &to_read);
+    FD_SET(full_event(), &to_write);
+    FD_SET(inotify_init(), &to_except);
+    begin("select-sets", wait_select, -1, SYS_pselect6, "select of 1 eventfd, 1 inotify, %spipe%s",
+          *within() ? "" : "1 ", within());
     begin("eventfd", wait_read, eventfd(0, 0), SYS_read, "eventfd");
     begin("timerfd", wait_read, timerfd_create(CLOCK_MONOTONIC, 0), SYS_read, "timerfd");
     begin("signalfd", wait_read, signalfd(-1, &signals, 0), SYS_read, "signalfd");

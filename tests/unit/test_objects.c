@@ -47,6 +47,11 @@ static void sets_are_polled(void **state)
     assert_int_equal(call(SYS_epoll_pwait, 7, 0).kind, BLOCKING_EPOLL);
     assert_int_equal(call(SYS_epoll_pwait, 7, 0).descriptor, 7);
     assert_int_equal(call(SYS_ppoll, 0, 0).kind, BLOCKING_OTHER);
+    assert_int_equal(call(SYS_pselect6, 0, 4096).kind, BLOCKING_OTHER); /* a sleep */
+    assert_int_equal(call(SYS_pselect6, 7, 4096).kind, BLOCKING_SELECT);
+    assert_int_equal(call(SYS_pselect6, 7, 4096).selected[0], 4096);
+    assert_int_equal(call(SYS_pselect6, 7, 4096).selected[2], 0);
+    assert_int_equal(call(SYS_pselect6, 7, 4096).selected_bits, 7);
 }
 
 static void a_child_is_named_by_its_pid(void **state)

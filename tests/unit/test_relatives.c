@@ -69,7 +69,8 @@ static void children_parents_and_their_children_are_relatives(void **state)
     const int tasks = open_tasks();
     assert_int_equal(pipe(ready), 0);
     assert_int_equal(pipe(report), 0);
-    const pid_t first = begin_child(ready, -1, "a (child) 1"), second = begin_child(ready, report[1], "other");
+    const pid_t first = begin_child(ready, -1, "a (child) 1"),
+                second = begin_child(ready, report[1], "other");
     assert_int_equal(read(report[0], &of_child, sizeof of_child), sizeof of_child);
     relatives_read(&own, tasks, getpid(), UINT64_MAX);
     assert_true(own.is_complete);
@@ -134,7 +135,8 @@ static void a_peer_is_called_by_the_path_that_it_was_reached_by(void **state)
     struct unix_peer peer;
     char path[64];
     need_diagnosis();
-    const int tasks = open_tasks(), server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+    const int tasks = open_tasks(), server = socket(AF_UNIX, SOCK_STREAM, 0),
+              client = socket(AF_UNIX, SOCK_STREAM, 0);
     const int length = snprintf(path, sizeof path, "@wallprof/test_relatives/%d", (int)getpid());
     memcpy(address.sun_path, path, (size_t)length);
     address.sun_path[0] = '\0';
