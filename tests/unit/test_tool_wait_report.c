@@ -189,10 +189,50 @@ static void a_finding_says_which_lock(void **state)
     finding_free(&finding);
 }
 
+/* Things of known and of unknown names, and idle waits on what others wait for too. */
+static void locks_are_not_called_by_the_events_that_tell_them(void **state)
+{
+    static const struct {
+        enum wait_kind kind;
+        const char *on;
+        uint64_t ns;
+    } waits[] = {{WAIT_LOCK, "epoll of 1 pipe, 1 signalfd", 50},
+                 {WAIT_IDLE, "epoll of 1 pipe, 1 signalfd", 400},
+                 {WAIT_LOCK, "unix", 10},
+                 {WAIT_LOCK, "sem jobs", 30},
+                 {WAIT_SOCKET, "unix", 20},
+                 {WAIT_LOCK, "file /var/pipe", 5}};
+    static const struct {
+        enum wait_kind kind;
+        const char *on;
+        uint64_t ns;
+    } wanted[] = {{WAIT_IDLE, "epoll of 1 pipe, 1 signalfd", 400},
+                  {WAIT_LOCK, NULL, 60},
+                  {WAIT_LOCK, "sem jobs", 30},
+                  {WAIT_SOCKET, "unix", 20},
+                  {WAIT_LOCK, "file /var/pipe", 5}};
+    struct wait_sums sums;
+    struct wait_thing things[8];
+    assert_int_equal(wait_sums_init(&sums), 0);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        wait_sums_add(&sums, waits[i].kind, &(struct wait_labels){waits[i].on, NULL}, waits[i].ns);
+    assert_int_equal(wait_sums_things(&sums, things, 8), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(things[i].kind, wanted[i].kind);
+        assert_int_equal(things[i].ns, wanted[i].ns);
+        if (wanted[i].on)
+            assert_string_equal(things[i].on, wanted[i].on);
+        else
+            assert_null(things[i].on);
+    }
+    wait_sums_deinit(&sums);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locks_are_not_called_by_the_events_that_tell_them),
         TEST(rows_can_be_of_waits),
         TEST(waits_for_a_cpu_are_a_row_of_their_own),
         TEST(all_of_a_row_is_one_value),

@@ -82,6 +82,9 @@ static const struct machine_case {
     {WAIT_LOCK, "ProcSleep"},
     /* InnoDB, of MariaDB 10.6 and later and of MySQL 8; and locks of tables */
     {WAIT_LOCK, "lock_wait(que_thr_t*)"},
+    {WAIT_IDLE,
+     "tpool::thread_pool_generic::wait_for_tasks(std::unique_lock<std::mutex>&, tpool::worker_data*)"},
+    {WAIT_SLEEP, "Item_func_sleep::val_int()"},
     {WAIT_LOCK, "lock_wait_suspend_thread(que_thr_t*)"},
     {WAIT_LOCK, "srw_mutex_impl<true>::wait_and_lock()"},
     {WAIT_LOCK, "srw_lock_impl<false>::rd_wait()"},

@@ -282,6 +282,8 @@ static const struct wait_machine {
     {"srw_mutex*::wait*", WAIT_LOCK},
     {"ssux_lock*::*wait*", WAIT_LOCK},
     {"os_event::wait*", WAIT_IDLE},
+    {"tpool::thread_pool_generic::wait_for_tasks*", WAIT_IDLE},
+    {"Item_func_sleep::val_int*", WAIT_SLEEP},
     {"my_net_read_packet*", WAIT_IDLE},
 };
 

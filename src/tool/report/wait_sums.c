@@ -21,11 +21,25 @@ static uint32_t intern(struct wait_sums *sums, const char *text)
     return text ? string_table_intern(&sums->texts, text) : 0;
 }
 
+/* PostgreSQL's row locks are told by a signal: the epoll set that it is waited for with is not what it is
+ * waited for. */
+static bool is_told_by_events(enum wait_kind kind, const char *on)
+{
+    static const char *const events[] = {"epoll", "poll", "select", "eventfd", "signalfd", "pipe", "unix"};
+    for (size_t i = 0; on && kind == WAIT_LOCK && i < sizeof events / sizeof *events; i++) {
+        const size_t bytes = strlen(events[i]);
+        if (strncmp(on, events[i], bytes) == 0 && (on[bytes] == '\0' || on[bytes] == ' '))
+            return true;
+    }
+    return false;
+}
+
 void wait_sums_add(struct wait_sums *sums, enum wait_kind kind, const struct wait_labels *waited, uint64_t ns)
 {
     if (ns == 0)
         return;
-    const uint32_t key[] = {kind, intern(sums, waited->on), intern(sums, waited->holder)};
+    const char *on = is_told_by_events(kind, waited->on) ? NULL : waited->on;
+    const uint32_t key[] = {kind, intern(sums, on), intern(sums, waited->holder)};
     struct wait_sum *sum = intern_table_at(&sums->all, intern_table_intern(&sums->all, key));
     sum->ns += ns;
 }
@@ -42,11 +56,16 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* A thing that is known is one whatever stacks it was waited for in. */
+static bool is_idle(const struct wait_sum *sum)
+{
+    return sum->key.kind == WAIT_IDLE;
+}
+
+/* A thing that is known is one whatever stacks it was waited for in, but for waits for work. */
 static int compare_things(const struct wait_sum *a, const struct wait_sum *b)
 {
     const int order = compare(a->key.on, b->key.on);
-    return order || a->key.on ? order : compare(a->key.kind, b->key.kind);
+    return order ? order : a->key.on ? compare(is_idle(a), is_idle(b)) : compare(a->key.kind, b->key.kind);
 }
 
 static int compare_sums(const void *left, const void *right)

@@ -1,7 +1,8 @@
 /*
  * How long was waited for each thing, and who held it meanwhile (profile/wait_labels.h).
  *
- * A thing is the text of `on`. Where that is not known, all waits of one kind are one thing.
+ * A thing is the text of `on`. Where that is not known, all waits of one kind are one thing. Waits for work
+ * are things of their own. A lock that is waited for by events (an epoll set, a pipe) is not called by these.
  *
  * Called from: report_walk.c and finding.c add, the reports read. Memory: for each thing and holder.
  */
