@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTED = 8 };
+/* So many different names of a kind are told. More members are counted, up to so many. */
+enum { NAMED = 3, COUNTED = 8 };
 
 static void sort_names(struct object_set *set)
 {
@@ -28,19 +29,42 @@ static bool is_same_kind(const char *a, const char *b)
     return kind_bytes(a) == kind_bytes(b) && strncmp(a, b, kind_bytes(a)) == 0;
 }
 
-/* names: all of one kind, sorted. One that has nothing but its kind is counted. */
+static const char *comma_after(const char *text)
+{
+    return strstr(text, " of ") ? ", " : " of ";
+}
+
+/* How many different names there are; 0 if one of them has nothing but its kind. */
+static uint32_t count_different(const char (*names)[KNOWN_OBJECT_BYTES], uint32_t count)
+{
+    uint32_t different = names[0][kind_bytes(names[0])] != '\0';
+    for (uint32_t i = 1; different && i < count; i++)
+        different += strcmp(names[i], names[i - 1]) != 0;
+    return different;
+}
+
+static void append_names(const char (*names)[KNOWN_OBJECT_BYTES], uint32_t count, char *text)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t length = strlen(text);
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
+            snprintf(text + length, KNOWN_OBJECT_BYTES - length, "%s%s", comma_after(text), names[i]);
+    }
+}
+
+/* names: all of one kind, sorted, so that one that has nothing but its kind is the first. */
 static void append_kind(const char (*names)[KNOWN_OBJECT_BYTES], uint32_t count, char *text)
 {
     const size_t length = strlen(text), bytes = kind_bytes(names[0]);
-    char *at = text + length;
-    const size_t room = KNOWN_OBJECT_BYTES - length;
-    const char *comma = strstr(text, " of ") ? ", " : " of ";
-    if (names[0][bytes] && strcmp(names[0], names[count - 1]) == 0)
-        snprintf(at, room, "%s%s", comma, names[0]);
+    const uint32_t different = count_different(names, count);
+    if (different >= 1 && different <= NAMED)
+        append_names(names, count, text);
     else if (count > COUNTED)
-        snprintf(at, room, "%smany %.*s", comma, (int)bytes, names[0]);
+        snprintf(text + length, KNOWN_OBJECT_BYTES - length, "%smany %.*s", comma_after(text), (int)bytes,
+                 names[0]);
     else
-        snprintf(at, room, "%s%u %.*s", comma, count, (int)bytes, names[0]);
+        snprintf(text + length, KNOWN_OBJECT_BYTES - length, "%s%u %.*s", comma_after(text), count,
+                 (int)bytes, names[0]);
 }
 
 void object_set_name(struct object_set *set, const char *word, char ret[KNOWN_OBJECT_BYTES])

@@ -1,6 +1,6 @@
 /*
  * What a set of descriptors is called that a thread polls: by its only member, "tcp 10.0.0.7:5432"; else by
- * their kinds, "epoll of 3 tcp, 1 timerfd". A kind of which all members have one name has that name.
+ * their kinds, "epoll of 4 tcp, 1 timerfd". A kind whose members have up to three names has these.
  *
  * Pure functions. Source: fs/eventpoll.c (ep_show_fdinfo).
  */

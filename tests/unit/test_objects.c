@@ -126,11 +126,16 @@ static void a_set_is_called_by_its_members(void **state)
                                  "tcp 10.0.0.7:5432"};
     const char *const many[OBJECT_SET_MAX] = {"pipe", "eventfd", "pipe", "pipe", "pipe",
                                               "pipe", "pipe",    "pipe", "pipe", "pipe"};
+    const char *const various[] = {"tcp",     "tcp :80 clients", "timerfd 1",
+                                   "tcp a:1", "tcp [::1]:1",     "tcp b:1"};
     assert_set(names, 0, "epoll");
     assert_set(names, 1, "tcp 10.0.0.7:5432");
     assert_set(names, 2, "epoll of 1 eventfd, tcp 10.0.0.7:5432");
-    assert_set(names, 3, "epoll of 1 eventfd, 2 tcp");
-    assert_set(names, 5, "epoll of 2 eventfd, 3 tcp");
+    assert_set(names, 3, "epoll of 1 eventfd, tcp 10.0.0.7:5432, tcp 10.0.0.8:5432");
+    assert_set(names, 5, "epoll of 2 eventfd, tcp 10.0.0.7:5432, tcp 10.0.0.8:5432");
+    assert_set(various, 4, "epoll of 3 tcp, timerfd 1");
+    assert_set(various + 1, 4, "epoll of tcp :80 clients, tcp [::1]:1, tcp a:1, timerfd 1");
+    assert_set(various + 1, 5, "epoll of 4 tcp, timerfd 1");
     assert_set(many, 10, "epoll of 1 eventfd, many pipe");
     assert_set(many + 2, 8, "pipe");
 }
