@@ -54,6 +54,41 @@ static void find_handlers(const struct account *account, uint8_t *roles, size_t 
     }
 }
 
+/*
+ * Perl's eval {...} that is called natively runs the rest of its function in a native call of its own, and
+ * the call that it is in ends with that one. So these two are one call, and the inner one has its frames.
+ */
+static void join_calls(uint8_t *roles, size_t depth)
+{
+    enum { BETWEEN_MAX = 1 }; /* S_docatch */
+    for (size_t i = 2; i < depth; i++) {
+        size_t inner = i - 2;
+        if (roles[i] != INTERP_EVAL || roles[i - 1] != INTERP_NESTER)
+            continue;
+        if (roles[inner] == INTERP_NATIVE && inner >= BETWEEN_MAX)
+            inner -= BETWEEN_MAX;
+        if (roles[inner] != INTERP_EVAL)
+            continue;
+        for (size_t at = inner + 1; at <= i; at++)
+            roles[at] = INTERP_MACHINERY;
+    }
+}
+
+/* Returns whether the program's own code is run, and leaves roles that interp_merge() knows. */
+static bool settle_roles(uint8_t *roles, size_t depth)
+{
+    bool is_main = false;
+    join_calls(roles, depth);
+    for (size_t i = 0; i < depth; i++) {
+        is_main |= roles[i] == INTERP_MAIN;
+        if (roles[i] == INTERP_MAIN)
+            roles[i] = INTERP_MACHINERY;
+        if (roles[i] == INTERP_NESTER)
+            roles[i] = INTERP_NATIVE;
+    }
+    return is_main;
+}
+
 static uint8_t marks_of(const struct sig_interp_frame *frame)
 {
     return (uint8_t)((frame->is_entry ? INTERP_ENTRY : 0) | (frame->is_native ? INTERP_UNCALLED : 0) |
@@ -119,7 +154,10 @@ size_t interp_stack_path(struct account *account, const struct locate_stack *sta
     stacks.depth = locate_path(&account->locate, &native, account->path);
     name_gil(account->interp, paths->roles, account->path, stacks.depth);
     find_handlers(account, paths->roles, stacks.depth);
+    const bool is_main = settle_roles(paths->roles, stacks.depth) || stack->is_truncated;
     stacks.frame_count = locate_frames(account, interp);
+    if (stacks.frame_count > 0 && interp->frames[stacks.frame_count - 1].is_main && !is_main)
+        stacks.frame_count--;
     find_called(account, &stacks);
     size_t depth = interp_merge(&stacks, paths->merged, paths->capacity - LABELS_DEPTH_MAX, &is_mismatch);
     account->interp->counts.stacks++;

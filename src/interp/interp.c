@@ -106,6 +106,15 @@ void interp_modules_changed(struct interp *interp)
     interp->searched = interp->modules->list.newest;
 }
 
+static bool has(const uint64_t *starts, uint32_t count, uint64_t start)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (starts[i] == start)
+            return true;
+    }
+    return false;
+}
+
 enum interp_role interp_role_of(const struct interp *interp, arena_ref module, uint64_t function_start)
 {
     if (interp->module && !module)
@@ -118,11 +127,12 @@ enum interp_role interp_role_of(const struct interp *interp, arena_ref module, u
         return INTERP_EVAL;
     if (function_start == interp->gil_start)
         return INTERP_GIL;
-    for (uint32_t i = 0; i < interp->runtime.machinery_count; i++) {
-        if (interp->runtime.machinery[i] == function_start)
-            return INTERP_MACHINERY;
-    }
-    return INTERP_NATIVE;
+    if (function_start == interp->runtime.main_start)
+        return INTERP_MAIN;
+    if (has(interp->runtime.nesters, interp->runtime.nester_count, function_start))
+        return INTERP_NESTER;
+    return has(interp->runtime.machinery, interp->runtime.machinery_count, function_start) ? INTERP_MACHINERY
+                                                                                           : INTERP_NATIVE;
 }
 
 bool interp_is_gil(const struct interp *interp, const uint64_t arguments[6])

@@ -1,6 +1,6 @@
 /*
  * The interpreter that runs in this process: where it is, which native functions are its own, and what its
- * frames are called. There is one at most: CPython or PHP (interp_runtime.h).
+ * frames are called. There is one at most: CPython, PHP or Perl (interp_runtime.h).
  *
  * It is looked for when a library was loaded, in the program itself and in libraries of a telling name. What
  * it needs of the program is memory only, read through the kernel. So it can be there, half set up, or gone
@@ -36,7 +36,9 @@ enum interp_role {
     INTERP_GIL,       /* the function that waits for the interpreter's lock */
     INTERP_GENERATED, /* code in no module: a trampoline, if it calls the first one (python -X perf) */
     INTERP_CALLED,    /* the next frame that is a native function (interp_merge.h) */
-    INTERP_SWITCHER   /* one of a library that switches native stacks, and what they run with them */
+    INTERP_SWITCHER,  /* one of a library that switches native stacks, and what they run with them */
+    INTERP_MAIN,      /* the function that runs the program's own code: only with it is there such a frame */
+    INTERP_NESTER     /* one that may run the rest of what called it by a native call of its own */
 };
 
 enum { INTERP_CACHE_SLOTS = 8192 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct interp_language *const languages[] = {&python_language, &php_language};
+static const struct interp_language *const languages[] = {&python_language, &php_language, &perl_language};
 
 uint64_t interp_module_address(const struct interp_module *module, const char *name)
 {
@@ -35,6 +35,8 @@ static enum interp_found find_language(const struct interp_module *module, const
     ret->calls_handlers = eval.bytes < ret->language->eval_bytes_min;
     ret->cold_start = cold_part_of(module->modules, module->ref, eval.address, eval.address + eval.bytes);
     find_machinery(module, ret);
+    if (ret->language->main)
+        ret->main_start = interp_module_address(module, ret->language->main);
     return INTERP_FOUND;
 }
 

@@ -1,6 +1,6 @@
 /*
  * An interpreter in this process, as one of the languages has found it, and what a language has to know: the
- * seam between interp.c and python_*.c, php_*.c.
+ * seam between interp.c and python_*.c, php_*.c, perl_*.c.
  *
  * Called from: the sampler thread. All memory is read through the kernel.
  */
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { INTERP_MACHINERY_MAX = 32, INTERP_VERSION_OLD = 1 };
+enum { INTERP_MACHINERY_MAX = 32, INTERP_NESTERS_MAX = 4, INTERP_VERSION_OLD = 1 };
 
 enum interp_found {
     INTERP_ABSENT,
@@ -31,6 +31,7 @@ struct interp_runtime {
     const struct interp_language *language;
     uint32_t version;             /* 3.11 is 3 << 24 | 11 << 16; INTERP_VERSION_OLD: it does not say */
     uint64_t address;             /* of its own record */
+    uint64_t key_at;              /* where the key of threads' values is; 0: there is none */
     uint64_t lock_low, lock_high; /* where the interpreter's lock lies, if it has one; 0 and 0 if not */
     struct python_layout python;  /* of Python alone */
     struct sig_interp_layout frames;
@@ -39,6 +40,9 @@ struct interp_runtime {
     bool calls_handlers; /* it runs no instruction itself: what it calls does */
     uint64_t machinery[INTERP_MACHINERY_MAX];
     uint32_t machinery_count;
+    uint64_t main_start; /* of the function that runs the program's own code; 0: it is not known */
+    uint64_t nesters[INTERP_NESTERS_MAX]; /* functions that run the rest of their caller (INTERP_NESTER) */
+    uint32_t nester_count;
 };
 
 /* A module that may have an interpreter: its exported symbols. */
@@ -56,8 +60,9 @@ struct interp_language {
     const char *eval;             /* the function that runs frames */
     uint64_t eval_bytes_min;      /* one that is smaller calls a function of its own for each instruction */
     const char *const *machinery; /* functions that only lead to it; the last one is NULL */
+    const char *main;             /* the function that runs the program's own code; NULL: it is never asked */
 
-    /* Fills in all but the functions. */
+    /* Fills in all but the functions above. */
     enum interp_found (*find)(const struct interp_module *module, struct interp_runtime *ret);
 
     /* The address of what the interpreter has of a thread; 0 if it has none. `whose` has its ids, and gets
@@ -82,7 +87,7 @@ struct interp_language {
                        const struct sig_interp_frame *frame, struct interp_names *ret);
 };
 
-extern const struct interp_language python_language, php_language;
+extern const struct interp_language python_language, php_language, perl_language;
 
 /* Looks for any of the languages. Only the program itself and libraries with a telling name are read. */
 enum interp_found interp_runtime_find(const struct modules *modules, arena_ref module,

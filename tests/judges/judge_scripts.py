@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the stacks of profiles with what a script said of itself (tests/targets/python_frames.py, php_frames.php).
+"""Compares the stacks of profiles with what a script said of itself (tests/targets/python_frames.py, php_frames.php,
+perl_frames.pl).
 
     judge_scripts.py PROFILE... SAID [--min-running=SHARE] [--min-waiting=SHARE] [--spin-lines=FIRST,LAST]
-                     [--spin-calls=FUNCTION,...]
+                     [--spin-calls=FUNCTION,...] [--spin=NAME]
 
 Of a thread that waits, the stack that has most of its wall time must be the one that was said: functions, files and lines,
 without native frames. Of a thread that computes, each stack with the function spin must go on outwards as was said, in
@@ -69,18 +70,18 @@ def judge_waiting(stacks, said):
     return same / len(said)
 
 
-def judge_running(stacks, said, calls):
+def judge_running(stacks, said, spin, calls):
     """What spin calls itself may stand inside of it, and is no function of the script's."""
     right = wrong = elsewhere = 0
     for tid, expected in said.items():
         for text, count in stacks.get(int(tid), {}).items():
             stack = json.loads(text)
             names = [name for name, _, _ in stack]
-            if "spin" not in names:
+            if spin not in names:
                 elsewhere += count
                 if count:
-                    show(f"without spin, {count} samples", stack, 6)
-            elif stack[names.index("spin") + 1:] == expected and set(names[:names.index("spin")]) <= calls:
+                    show(f"without {spin}, {count} samples", stack, 6)
+            elif stack[names.index(spin) + 1:] == expected and set(names[:names.index(spin)]) <= calls:
                 right += count
             else:
                 wrong += count
@@ -89,24 +90,24 @@ def judge_running(stacks, said, calls):
     return right / (right + wrong) if right else 0.0
 
 
-def judge_leaves(profiles, said):
+def judge_leaves(profiles, said, spin):
     leaves = collections.Counter()
     for profile in profiles:
         for sample in profile.message.sample:
             if str(profile.label(sample, "thread_id")) in said:
                 leaves[profile.stack(sample)[0]] += sample.value[pprof_read.SAMPLES]
-    print(f"innermost: spin in {leaves['spin']} of {sum(leaves.values())} samples")
-    return leaves["spin"] > 0
+    print(f"innermost: {spin} in {leaves[spin]} of {sum(leaves.values())} samples")
+    return leaves[spin] > 0
 
 
-def judge_lines(stacks, said, first, last):
+def judge_lines(stacks, said, spin, first, last):
     inside = outside = 0
     for tid in said:
         for text, count in stacks.get(int(tid), {}).items():
             for name, _, line in json.loads(text):
-                inside += count * (name == "spin" and first <= line <= last)
-                outside += count * (name == "spin" and not first <= line <= last)
-    print(f"lines of spin: {inside} samples in its loop, {outside} not")
+                inside += count * (name == spin and first <= line <= last)
+                outside += count * (name == spin and not first <= line <= last)
+    print(f"lines of {spin}: {inside} samples in its loop, {outside} not")
     return inside > outside
 
 
@@ -116,17 +117,18 @@ def main():
     profiles = [pprof_read.Profile(name) for name in names[:-1]]
     with open(names[-1], encoding="utf-8") as file:
         said = json.load(file)
+    spin = options.get("spin", "spin")
     waiting = judge_waiting(stacks_by_tid(profiles, pprof_read.WALL), said["waiting"])
     samples = stacks_by_tid(profiles, pprof_read.SAMPLES)
-    running = judge_running(samples, said["running"], set(options.get("spin-calls", "").split(",")))
+    running = judge_running(samples, said["running"], spin, set(options.get("spin-calls", "").split(",")))
     for name, profile in zip(names, profiles):
         for comment in profile.comments():
             if comment.startswith("scripts: ") and (len(profiles) == 1 or "; 0 do not fit, 0 " not in comment):
                 print(os.path.basename(name) + ":", comment)
-    is_right = judge_leaves(profiles, said["running"])
+    is_right = judge_leaves(profiles, said["running"], spin)
     is_right &= waiting >= float(options.get("min-waiting", 1)) and running >= float(options.get("min-running", 0.995))
     if "spin-lines" in options:
-        is_right &= judge_lines(samples, said["running"], *map(int, options["spin-lines"].split(",")))
+        is_right &= judge_lines(samples, said["running"], spin, *map(int, options["spin-lines"].split(",")))
     return 0 if is_right else 1
 
 

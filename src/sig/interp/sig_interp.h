@@ -23,6 +23,7 @@ struct sig_interp_frame {
     bool is_entry;  /* the outermost of those that one native frame of the interpreter runs */
     bool is_native; /* a native function that the interpreter calls: it has a native frame of its own */
     bool is_switch; /* frames further out have their native frames on another stack */
+    bool is_main;   /* the outermost one: the program's own code, if a native call runs that (interp.h) */
 };
 
 enum sig_interp_end {

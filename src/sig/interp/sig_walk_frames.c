@@ -13,6 +13,8 @@ bool sig_walk_frames(const struct sig_interp_layout *layout, const struct sig_in
         return sig_python_walk(&layout->of.python, &walk);
     case SIG_INTERP_PHP:
         return sig_php_walk(&layout->of.php, &walk);
+    case SIG_INTERP_PERL:
+        return sig_perl_walk(&layout->of.perl, &walk);
     default:
         return false;
     }

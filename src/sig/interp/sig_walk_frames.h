@@ -7,10 +7,11 @@
 #ifndef WALLPROF_SIG_WALK_FRAMES_H
 #define WALLPROF_SIG_WALK_FRAMES_H
 
+#include "sig_perl.h"
 #include "sig_php.h"
 #include "sig_python.h"
 
-enum sig_interp_language { SIG_INTERP_PYTHON, SIG_INTERP_PHP };
+enum sig_interp_language { SIG_INTERP_PYTHON, SIG_INTERP_PHP, SIG_INTERP_PERL };
 
 /* Where things are in the interpreter's memory: src/interp finds and checks it. */
 struct sig_interp_layout {
@@ -18,6 +19,7 @@ struct sig_interp_layout {
     union {
         struct sig_python_layout python;
         struct sig_php_layout php;
+        struct sig_perl_layout perl;
     } of;
 };
 

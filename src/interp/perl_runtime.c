@@ -1,0 +1,172 @@
+/*
+ * Perl 5 in this process (interp_runtime.h).
+ *
+ * Only builds with threads are read (USE_ITHREADS, as Debian's): their interpreter is one record, and which
+ * one a thread uses is in a value of the C library's for it, by a key that Perl exports. Where that value
+ * lies is the C library's own affair. So it is believed for the first thread only if it is the first
+ * interpreter, which Perl exports too; for others, what it leads to has to make sense (sig_perl.c).
+ *
+ * Since 5.38 the functions of instructions are not exported. The table of them is, and that of their names.
+ *
+ * Source: perlvars.h, perl.h, opcode.h; glibc's nptl/descr.h.
+ */
+#include "interp_runtime.h"
+#include "perl_layout.h"
+#include "perl_names.h"
+#include "sig/sys/sig_memory.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { REVISION = 5, INSTRUCTIONS_MAX = 512, NAME_BYTES = 16 };
+
+/* In a thread's record of glibc: the values of the first keys, and the pointers to further ones. */
+enum {
+#ifdef __aarch64__
+    VALUES = 0x110,
+#else
+    VALUES = 0x310,
+#endif
+    VALUES_IN_BLOCK = 32,
+    VALUE_BYTES = 16, /* its number, and the value */
+    BLOCKS = VALUES + VALUES_IN_BLOCK * VALUE_BYTES,
+    KEYS_MAX = 1024
+};
+
+static const char *const machinery_names[] = {
+    "Perl_amagic_call", "Perl_call_argv", "Perl_call_list", "Perl_call_method",    "Perl_call_pv",
+    "Perl_call_sv",     "Perl_eval_pv",   "Perl_eval_sv",   "Perl_magic_methcall", NULL,
+};
+
+/* ---- instructions ---- */
+
+struct instructions {
+    uint64_t names, functions; /* two tables */
+};
+
+static uint64_t word_at(uint64_t address)
+{
+    uint64_t word;
+    return sig_memory_copy(&word, address, sizeof word) ? word : 0;
+}
+
+static bool has_name(const struct instructions *instructions, size_t i, const char *name)
+{
+    char text[NAME_BYTES];
+    const size_t bytes = strlen(name) + 1;
+    return sig_memory_copy(text, word_at(instructions->names + i * sizeof(uint64_t)), bytes) &&
+           memcmp(text, name, bytes) == 0;
+}
+
+/* Where the function of an instruction starts; 0 if there is none. */
+static uint64_t function_of(const struct instructions *instructions, const char *name)
+{
+    for (size_t i = 0; i < INSTRUCTIONS_MAX; i++) {
+        if (has_name(instructions, i, name))
+            return word_at(instructions->functions + i * sizeof(uint64_t));
+    }
+    return 0;
+}
+
+static void add(uint64_t *starts, uint32_t *count, uint64_t start)
+{
+    if (start)
+        starts[(*count)++] = start;
+}
+
+static bool find_instructions(const struct interp_module *module, struct interp_runtime *runtime)
+{
+    static const char *const nesters[INTERP_NESTERS_MAX] = {"entertry", "entereval", "require",
+                                                            "entertrycatch"};
+    const struct instructions instructions = {interp_module_address(module, "PL_op_name"),
+                                              interp_module_address(module, "PL_ppaddr")};
+    struct sig_perl_layout *layout = &runtime->frames.of.perl;
+    if (!instructions.names || !instructions.functions)
+        return false;
+    layout->nextstate = function_of(&instructions, "nextstate");
+    layout->dbstate = function_of(&instructions, "dbstate");
+    layout->entersub = function_of(&instructions, "entersub");
+    layout->sort = function_of(&instructions, "sort");
+    add(runtime->machinery, &runtime->machinery_count, layout->entersub);
+    for (size_t i = 0; i < INTERP_NESTERS_MAX; i++)
+        add(runtime->nesters, &runtime->nester_count, function_of(&instructions, nesters[i]));
+    return layout->nextstate && layout->entersub && layout->sort;
+}
+
+/* ---- the interpreter ---- */
+
+static bool read_number(const struct interp_module *module, const char *name, void *ret, size_t bytes)
+{
+    const uint64_t address = interp_module_address(module, name);
+    return address && sig_memory_copy(ret, address, bytes);
+}
+
+static enum interp_found find_perl(const struct interp_module *module, struct interp_runtime *ret)
+{
+    struct sig_perl_layout *layout = &ret->frames.of.perl;
+    uint8_t revision, minor;
+    uint16_t bytes;
+    ret->frames.language = SIG_INTERP_PERL;
+    ret->version = INTERP_VERSION_OLD;
+    if (!read_number(module, "PL_revision", &revision, sizeof revision) || revision != REVISION ||
+        !read_number(module, "PL_version", &minor, sizeof minor))
+        return INTERP_UNKNOWN;
+    ret->version = (uint32_t)REVISION << 24 | (uint32_t)minor << 16;
+    ret->address = interp_module_address(module, "PL_curinterp");
+    ret->key_at = interp_module_address(module, "PL_thr_key");
+    if (!perl_layout_of(minor, layout) || !ret->address || !ret->key_at ||
+        !read_number(module, "PL_interp_size", &bytes, sizeof bytes) || !find_instructions(module, ret))
+        return INTERP_UNKNOWN;
+    layout->all_bytes = bytes;
+    return INTERP_FOUND;
+}
+
+/* ---- threads ---- */
+
+/* The address of the thread's value of a key; 0 if it has none. */
+static uint64_t value_at(uint64_t thread, uint32_t key)
+{
+    const uint64_t block = key < VALUES_IN_BLOCK
+                               ? thread + VALUES
+                               : word_at(thread + BLOCKS + key / VALUES_IN_BLOCK * sizeof(uint64_t));
+    return block ? block + (uint64_t)(key % VALUES_IN_BLOCK) * VALUE_BYTES + sizeof(uint64_t) : 0;
+}
+
+static uint64_t find_state(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                           struct sig_interp_thread *whose)
+{
+    const uint64_t process = (uint64_t)(sig_memory_subject() ? sig_memory_subject() : getpid());
+    uint64_t at = 0;
+    uint32_t key;
+    (void)memory;
+    if (whose->thread_id && sig_memory_copy(&key, runtime->key_at, sizeof key) && key < KEYS_MAX)
+        at = value_at(whose->thread_id, key);
+    if (whose->native_id == process && (!at || word_at(at) != word_at(runtime->address)))
+        return runtime->address;
+    return at;
+}
+
+static bool read_names(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
+                       const struct sig_interp_frame *frame, struct interp_names *ret)
+{
+    return perl_names_read(&runtime->frames.of.perl, memory, frame, ret);
+}
+
+/* What comes with Perl, not what was installed for it. */
+static bool is_library(const char *file)
+{
+    return strstr(file, "/share/perl/5.") || strstr(file, "/perl-base/") || strstr(file, "/perl/5.");
+}
+
+const struct interp_language perl_language = {
+    .name = "Perl",
+    .in_library = "libperl",
+    .unknown = "[perl: unknown]",
+    .eval = "Perl_runops_standard",
+    .machinery = machinery_names,
+    .main = "perl_run",
+    .find = find_perl,
+    .find_state = find_state,
+    .is_library = is_library,
+    .read_names = read_names,
+};
