@@ -273,7 +273,7 @@ $(BUILD)/bench/stacks: $(BUILD)/tests/bench/stacks.o $(BUILD)/libengine.a
 	$(Q)$(LINK) -o $@ $^ -pthread $(ZLIB_A) -ldl
 
 # It shows its functions to others, as the interpreter does.
-$(BUILD)/tests/targets/target_hostile_python $(BUILD)/tests/targets/target_hostile_php: TARGET_LDFLAGS := -rdynamic
+$(addprefix $(BUILD)/tests/targets/target_hostile_,python php perl): TARGET_LDFLAGS := -rdynamic
 
 # Programs to profile: built as a distribution builds them, optimised and without frame pointers.
 $(BUILD)/tests/targets/target_%: tests/targets/target_%.c

@@ -7,6 +7,8 @@ struct merging {
     size_t next;  /* frame */
     size_t spare; /* calls without a segment, which are the innermost ones */
     size_t own;   /* locations: those further out are of another stack */
+    size_t left;  /* of the calls in these */
+    size_t more;  /* segments than calls */
 };
 
 static void put(struct merging *merging, arena_ref location)
@@ -77,6 +79,12 @@ static bool is_shown(const struct interp_stacks *stacks, size_t i)
     return role == INTERP_NATIVE || role == INTERP_SWITCHER || (role == INTERP_GENERATED && !is_trampoline);
 }
 
+static void put_segments(struct merging *merging, size_t count, arena_ref call)
+{
+    for (size_t i = 0; i < count; i++)
+        put_frames(merging, INTERP_ENTRY, call);
+}
+
 static void put_native(struct merging *merging, size_t i)
 {
     const struct interp_stacks *stacks = merging->stacks;
@@ -85,8 +93,10 @@ static void put_native(struct merging *merging, size_t i)
         put_frames(merging, INTERP_OWN, 0);
     const bool has_segment =
         is_call && i < merging->own && merging->spare == 0 && merging->next < stacks->frame_count;
+    merging->left -= is_call && i < merging->own;
     if (has_segment)
-        put_frames(merging, INTERP_ENTRY, stacks->mode == INTERP_MERGED ? stacks->path[i] : 0);
+        put_segments(merging, merging->left == 0 ? merging->more + 1 : 1,
+                     stacks->mode == INTERP_MERGED ? stacks->path[i] : 0);
     if (stacks->mode == INTERP_ALL || is_shown(stacks, i) || (is_call && !has_segment))
         put(merging, stacks->path[i]);
     merging->spare -= is_call && merging->spare > 0;
@@ -100,6 +110,8 @@ size_t interp_merge(const struct interp_stacks *stacks, arena_ref *ret, size_t c
     merging.own = count_own(stacks, segments);
     const size_t calls = count_calls(stacks, merging.own);
     const size_t native_depth = stacks->depth - stacks->is_truncated;
+    merging.left = calls;
+    merging.more = segments > calls && !stacks->is_truncated ? segments - calls : 0;
     merging.spare = calls > segments && !stacks->is_cut ? calls - segments : 0;
     *ret_is_mismatch = merging.spare > 1 || (calls < segments && !stacks->is_truncated);
     for (size_t i = 0; i < native_depth; i++)

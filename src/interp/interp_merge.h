@@ -14,7 +14,8 @@
  * A call that has just begun, or is about to return, has no frame, or even no segment: then it is the
  * innermost one. It stays as it is. Where the native stack was cut, the innermost calls and segments belong
  * together, and the segments that are left over come after them. Otherwise numbers that differ are a
- * mismatch, which is counted: then too nothing is left out of either stack.
+ * mismatch, which is counted: then too nothing is left out of either stack. Segments that are too many are
+ * the outermost call's: what is outside of it stays at the root.
  *
  * A library that switches native stacks (INTERP_SWITCHER) gives each of them frames of its own. What the
  * native stack has further out belongs to another one: if the interpreter's frames are all there, and are not

@@ -160,11 +160,6 @@ static bool read_of_function(const struct reader *reader, uint64_t code, struct 
 static void read_of_statement(const struct reader *reader, uint64_t code, unsigned kind,
                               struct interp_names *ret)
 {
-    static const char *const names[SIG_PERL_KIND_MASK + 1] = {
-        [SIG_PERL_MAIN] = "{main}",   [SIG_PERL_TEXT] = "{eval}",   [SIG_PERL_SORT] = "{sort}",
-        [SIG_PERL_DEFER] = "{defer}", [SIG_PERL_REGEX] = "{regex}",
-    };
-    strcpy(ret->function, names[kind] ? names[kind] : "{main}");
     read_text(reader, read_word(reader, code + SIG_PERL_STATEMENT_FILE), ret->file, sizeof ret->file);
     ret->first_line = kind == SIG_PERL_MAIN || kind == SIG_PERL_TEXT ? 1 : ret->line;
 }
@@ -179,18 +174,38 @@ static bool is_as_before(const struct reader *reader, const struct sig_interp_fr
                           frame->check & (SIG_PERL_KIND_MASK | SIG_PERL_COMPILED), false) == frame->check;
 }
 
+static bool read_names(const struct reader *reader, const struct sig_interp_frame *frame, unsigned kind,
+                       struct interp_names *ret)
+{
+    if (!is_as_before(reader, frame))
+        return false;
+    if ((kind == SIG_PERL_FUNCTION || kind == SIG_PERL_BEGIN) && !read_of_function(reader, frame->code, ret))
+        return false;
+    if (kind != SIG_PERL_FUNCTION && kind != SIG_PERL_BEGIN)
+        read_of_statement(reader, frame->code, kind, ret);
+    return is_as_before(reader, frame);
+}
+
+/* Evaluated text is given up when it has run, and so is BEGIN. What they are is known then too. */
 bool perl_names_read(const struct sig_perl_layout *layout, const struct sig_interp_memory *memory,
                      const struct sig_interp_frame *frame, struct interp_names *ret)
 {
     const struct reader reader = {layout, memory};
+    static const char *const names[SIG_PERL_KIND_MASK + 1] = {
+        [SIG_PERL_MAIN] = "{main}",   [SIG_PERL_TEXT] = "{eval}",   [SIG_PERL_SORT] = "{sort}",
+        [SIG_PERL_DEFER] = "{defer}", [SIG_PERL_REGEX] = "{regex}", [SIG_PERL_BEGIN] = "BEGIN",
+    };
     const unsigned kind = frame->check & SIG_PERL_KIND_MASK;
     ret->line = frame->at > 0 ? (uint32_t)frame->at : 0;
     ret->native_start = 0;
-    if (!is_as_before(&reader, frame))
+    if (kind != SIG_PERL_BEGIN && names[kind])
+        strcpy(ret->function, names[kind]);
+    if (read_names(&reader, frame, kind, ret))
+        return true;
+    if (!names[kind])
         return false;
-    if (kind == SIG_PERL_FUNCTION && !read_of_function(&reader, frame->code, ret))
-        return false;
-    if (kind != SIG_PERL_FUNCTION)
-        read_of_statement(&reader, frame->code, kind, ret);
-    return is_as_before(&reader, frame);
+    strcpy(ret->function, names[kind]);
+    *ret->file = '\0';
+    ret->first_line = 0;
+    return true;
 }

@@ -6,7 +6,7 @@
 
 seconds=3
 ! is_long || seconds=60
-for language in python php; do
+for language in python php perl; do
     for observe in auto signal; do
         profile=$TMP/$language-$observe.pb.gz
         export WALLPROF_HZ=5000 WALLPROF_OVERHEAD=off WALLPROF_OBSERVE=$observe

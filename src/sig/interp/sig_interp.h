@@ -75,6 +75,7 @@ struct sig_interp_scratch {
         uint64_t instructions; /* these three: PHP's. Where they begin, and their bytes */
         uint32_t bytes;
         bool is_native, is_nameless;
+        uint32_t flags;              /* Perl's: what it is */
     } known[SIG_INTERP_KNOWN_CODES]; /* by address: recursion meets the same code again */
     uint32_t reads_left;
 };

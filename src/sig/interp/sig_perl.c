@@ -15,7 +15,9 @@ enum {
     TYPE_MASK = 0xff, /* of a value's flags */
     TYPE_FUNCTION = 13,
     TYPE_FORMAT = 14,
-    TEXT_WORDS = 32 /* of a file's name */
+    IS_FAKE = 0x1000000,
+    IS_UNIQUE = 0x100, /* in a function's own flags: with the former one it is BEGIN or its like */
+    TEXT_WORDS = 32    /* of a file's name */
 };
 
 /* A stack of contexts. */
@@ -59,7 +61,7 @@ struct walk {
     uint64_t interpreter;
     uint64_t op;        /* the current instruction */
     uint64_t statement; /* of what is outside of the contexts that were seen */
-    uint32_t inner;     /* frames up to the last one of the same stack of contexts; 0: it has none so far */
+    uint32_t inner;     /* frames up to the last one, if it is a function of the same stack; or 0 */
 };
 
 /* ---- what a frame is ---- */
@@ -121,11 +123,13 @@ static uint64_t function_check(const struct sig_perl_layout *layout, const struc
     if (!sig_interp_read(walk, words, code, SIG_PERL_CV_BYTES, is_held))
         return 0;
     const uint64_t body = sig_interp_word(words, SIG_PERL_CV_BODY);
-    const uint8_t type = sig_interp_half(words, SIG_PERL_CV_FLAGS) & TYPE_MASK;
+    const uint32_t value_flags = sig_interp_half(words, SIG_PERL_CV_FLAGS), type = value_flags & TYPE_MASK;
     if ((type != TYPE_FUNCTION && type != TYPE_FORMAT) ||
         !sig_interp_read(walk, words, body, SIG_PERL_BODY_BYTES, is_held))
         return 0;
     const uint64_t start = sig_interp_word(words, SIG_PERL_BODY_START);
+    if ((value_flags & IS_FAKE) && (sig_interp_half(words, SIG_PERL_BODY_FLAGS) & IS_UNIQUE))
+        flags = SIG_PERL_BEGIN;
     uint64_t hash = sig_interp_mix(body, start);
     hash = sig_interp_mix(hash, sig_interp_word(words, SIG_PERL_BODY_NAME));
     hash = sig_interp_mix(hash, sig_interp_word(words, SIG_PERL_BODY_FILE));
@@ -135,7 +139,8 @@ static uint64_t function_check(const struct sig_perl_layout *layout, const struc
 uint64_t sig_perl_check(const struct sig_perl_layout *layout, const struct sig_interp_walk *walk,
                         uint64_t code, unsigned flags, bool is_held)
 {
-    return (flags & SIG_PERL_KIND_MASK) == SIG_PERL_FUNCTION
+    const unsigned kind = flags & SIG_PERL_KIND_MASK;
+    return kind == SIG_PERL_FUNCTION || kind == SIG_PERL_BEGIN
                ? function_check(layout, walk, code, flags, is_held)
                : statement_check(walk, code, flags, is_held);
 }
@@ -145,11 +150,12 @@ static uint64_t check_of(const struct walk *walk, uint64_t code, unsigned flags)
 {
     struct sig_interp_known *known = &walk->common->scratch->known[sig_interp_known_at(code)];
     const bool is_held = walk->common->stack->count > 0; /* the innermost frame may be half made */
-    if (known->code == code && (known->check & (SIG_PERL_KIND_MASK | SIG_PERL_COMPILED)) == flags)
+    if (known->code == code && known->flags == flags)
         return known->check;
     const uint64_t check = sig_perl_check(walk->layout, walk->common, code, flags, is_held);
     known->code = check ? code : 0;
     known->check = check;
+    known->flags = flags;
     return check;
 }
 
@@ -268,7 +274,7 @@ static bool add_context(struct walk *walk, const uint64_t *context, bool is_inne
          !add_frame(walk, (enum sig_perl_kind)kind, function, is_outermost)))
         return false;
     walk->statement = sig_interp_word(context, CONTEXT_STATEMENT);
-    walk->inner = stack->count;
+    walk->inner = is_block(context, kind) ? 0 : stack->count;
     return true;
 }
 

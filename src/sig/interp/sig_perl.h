@@ -58,6 +58,7 @@ enum sig_perl_kind {
     SIG_PERL_SORT,  /* a block that is called natively: of sort, */
     SIG_PERL_DEFER, /* of defer and finally, */
     SIG_PERL_REGEX, /* of a pattern, (?{...}) */
+    SIG_PERL_BEGIN, /* a function that is given up as soon as it has run, or END and its like */
     SIG_PERL_KIND_MASK = 7,
     SIG_PERL_COMPILED = 8, /* the statement is the compiler's, and changes with each line */
     SIG_PERL_CHECK_SHIFT = 4

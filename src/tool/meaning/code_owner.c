@@ -66,12 +66,14 @@ enum code_owner code_owner_of_file(const char *path, bool is_main)
     return is_main || !is_of_system(path) ? OWNER_USER : OWNER_LIBRARY;
 }
 
-/* What Python brings with it, and what was installed for it, or for a program of PHP's. */
+/* What Python and Perl bring with them, and what was installed for them, or for a program of PHP's. */
 enum code_owner code_owner_of_script(const char *path)
 {
     static const char *const libraries[] = {"<frozen *",         "*/lib/python[0-9]*", "*/lib64/python[0-9]*",
                                             "*/site-packages/*", "*/dist-packages/*",  "*/vendor/*.php",
-                                            "/usr/share/php/*",  "phar://*",           NULL};
+                                            "/usr/share/php/*",  "phar://*",           "/usr/share/perl*/*",
+                                            "*/perl/5.[0-9]*",   "*/perl5/*",          "*/perl-base/*",
+                                            "*/site_perl/*",     "*/vendor_perl/*",    NULL};
     return matches_one(path, libraries) ? OWNER_LIBRARY : OWNER_USER;
 }
 
