@@ -5,9 +5,8 @@ static const struct {
     uint16_t statement, stack;
     bool is_name_in_array;
 } versions[] = {
-    {32, 224, 240, true},
-    {36, 208, 224, false},
-    {40, 208, 224, false},
+    {32, 224, 240, true},  {34, 208, 224, true},  {36, 208, 224, false},
+    {38, 208, 224, false}, {40, 208, 224, false},
 };
 
 bool perl_layout_of(uint8_t minor, struct sig_perl_layout *ret)

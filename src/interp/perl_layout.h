@@ -5,7 +5,8 @@
  * What is used lies in records whose beginning no option of the build changes, but for threads.
  *
  * Called from: the sampler thread.
- * Source: intrpvar.h, cop.h, cv.h, gv.h, hv.h, op.h of Debian's 5.32.1, 5.36.0 and 5.40.1.
+ * Source: intrpvar.h, cop.h, cv.h, gv.h, hv.h, op.h of Debian's 5.32.1, 5.36.0 and 5.40.1, and of
+ * perl.git's 5.34.0 and 5.38.0.
  */
 #ifndef WALLPROF_PERL_LAYOUT_H
 #define WALLPROF_PERL_LAYOUT_H

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Perl's functions in stacks, judged by what the program says of itself: waiting and computing processes and threads, in 5.32, 5.36
-# and 5.40.
+# Perl's functions in stacks, judged by what the program says of itself: waiting and computing processes and threads, in 5.32 to 5.40.
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 # shellcheck source=tests/lib/roots.sh
@@ -14,7 +13,7 @@ script=$TESTS/targets/perl_frames.pl
 
 has_frames() { # PERL
     # shellcheck disable=SC2016 # Perl's
-    "$1" -MConfig -MJSON::PP -e 'exit(!($Config{useithreads} && $Config{version} =~ /^5\.(32|36|40)\./))' 2>/dev/null
+    "$1" -MConfig -MJSON::PP -e 'exit(!($Config{useithreads} && $Config{version} =~ /^5\.(32|34|36|38|40)\./))' 2>/dev/null
 }
 
 loop_line() { # PATTERN
@@ -46,7 +45,7 @@ for suite in bullseye trixie; do
     judge "perl-$((count += 1))" WALLPROF_OBSERVE=signal
 done
 root=/
-[ "$count" -gt 0 ] || skip "there is no Perl 5.32, 5.36 or 5.40 with threads"
+[ "$count" -gt 0 ] || skip "there is no Perl 5.32 to 5.40 with threads"
 has_frames /usr/bin/perl || exit $bad
 
 # By signal only: every frame is read by the thread itself.

@@ -34,7 +34,7 @@ static void build(uint8_t minor)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint8_t versions[] = {32, 36, 40};
+    static const uint8_t versions[] = {32, 34, 36, 38, 40};
     struct fuzz_input input = {data, data + size};
     struct sig_interp_stack stack;
     struct interp_names names;

@@ -20,6 +20,8 @@ struct hostile {
     uint32_t record_count;
 };
 
+static bool hostile_ends; /* atomic */
+
 static inline uint64_t address_of(const void *memory_of)
 {
     return (uint64_t)(uintptr_t)memory_of;
@@ -75,6 +77,27 @@ static inline uint64_t hostile_pointer(const struct hostile *hostile)
 static inline void hostile_change(const struct hostile *hostile, uint64_t *words, uint32_t count)
 {
     __atomic_store_n(&words[random_word() % count], hostile_pointer(hostile), __ATOMIC_RELAXED);
+}
+
+/* For so many seconds. */
+static inline void hostile_harm(void (*do_harm)(void), int seconds)
+{
+    const time_t end = time(NULL) + seconds;
+    while (time(NULL) < end)
+        do_harm();
+    __atomic_store_n(&hostile_ends, true, __ATOMIC_RELAXED);
+}
+
+/* Computes and sleeps until then. */
+static inline uint64_t hostile_compute(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; !__atomic_load_n(&hostile_ends, __ATOMIC_RELAXED); i++) {
+        sum += (uint64_t)i * 7;
+        if (i % 2000 == 0)
+            usleep(100 + (unsigned)i % 400);
+    }
+    return sum;
 }
 
 #endif

@@ -38,7 +38,6 @@ static uint64_t memory[WORDS]; /* functions, names, statements, an instruction *
 static uint64_t stacks[2][6];
 static uint64_t *contexts; /* a page of them: two stacks */
 static struct hostile hostile;
-static bool ends;
 
 /* ---- a Perl that is in order ---- */
 
@@ -127,10 +126,7 @@ static void do_harm(void)
 
 static void *harm(void *argument)
 {
-    const time_t end = time(NULL) + *(int *)argument;
-    while (time(NULL) < end)
-        do_harm();
-    __atomic_store_n(&ends, true, __ATOMIC_RELAXED);
+    hostile_harm(do_harm, *(int *)argument);
     return NULL;
 }
 
@@ -138,18 +134,9 @@ static void *harm(void *argument)
 
 EXPORTED KEEP_FRAME uint64_t Perl_runops_standard(uint64_t depth)
 {
-    uint64_t sum = 0;
-    if (depth > 0) {
-        sum = Perl_runops_standard(depth - 1);
-        KEEP_CALL();
-        return sum + 1;
-    }
-    for (int i = 0; !__atomic_load_n(&ends, __ATOMIC_RELAXED); i++) {
-        sum += (uint64_t)i * 7;
-        if (i % 2000 == 0)
-            usleep(100 + (unsigned)i % 400);
-    }
-    return sum;
+    const uint64_t sum = depth > 0 ? Perl_runops_standard(depth - 1) : hostile_compute();
+    KEEP_CALL();
+    return sum + 1;
 }
 
 EXPORTED KEEP_FRAME uint64_t perl_run(void)

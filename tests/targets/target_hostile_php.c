@@ -36,7 +36,6 @@ static uint64_t *first_module = module;
 static uint64_t memory[WORDS]; /* functions, strings, instructions */
 static uint64_t *frames;       /* a page of them */
 static struct hostile hostile;
-static bool ends;
 
 /* ---- a PHP that is in order ---- */
 
@@ -94,10 +93,7 @@ static void do_harm(void)
 
 static void *harm(void *argument)
 {
-    const time_t end = time(NULL) + *(int *)argument;
-    while (time(NULL) < end)
-        do_harm();
-    __atomic_store_n(&ends, true, __ATOMIC_RELAXED);
+    hostile_harm(do_harm, *(int *)argument);
     return NULL;
 }
 
@@ -105,18 +101,9 @@ static void *harm(void *argument)
 
 EXPORTED KEEP_FRAME uint64_t execute_ex(uint64_t depth)
 {
-    uint64_t sum = 0;
-    if (depth > 0) {
-        sum = execute_ex(depth - 1);
-        KEEP_CALL();
-        return sum + 1;
-    }
-    for (int i = 0; !__atomic_load_n(&ends, __ATOMIC_RELAXED); i++) {
-        sum += (uint64_t)i * 7;
-        if (i % 2000 == 0)
-            usleep(100 + (unsigned)i % 400);
-    }
-    return sum;
+    const uint64_t sum = depth > 0 ? execute_ex(depth - 1) : hostile_compute();
+    KEEP_CALL();
+    return sum + 1;
 }
 
 int main(int argc, char **argv)

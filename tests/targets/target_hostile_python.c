@@ -35,7 +35,6 @@ static uint64_t states[WORKERS][64];
 static uint64_t memory[WORDS];    /* records and code */
 static uint64_t *chunks[WORKERS]; /* of frames: a page each */
 static struct hostile hostile;
-static bool ends;
 
 /* ---- a Python that is in order ---- */
 
@@ -94,18 +93,9 @@ static void do_harm(void)
 
 EXPORTED KEEP_FRAME uint64_t _PyEval_EvalFrameDefault(uint64_t depth)
 {
-    uint64_t sum = 0;
-    if (depth > 0) {
-        sum = _PyEval_EvalFrameDefault(depth - 1);
-        KEEP_CALL();
-        return sum + 1;
-    }
-    for (int i = 0; !__atomic_load_n(&ends, __ATOMIC_RELAXED); i++) {
-        sum += (uint64_t)i * 7;
-        if (i % 2000 == 0)
-            usleep(random_word() % 500);
-    }
-    return sum;
+    const uint64_t sum = depth > 0 ? _PyEval_EvalFrameDefault(depth - 1) : hostile_compute();
+    KEEP_CALL();
+    return sum + 1;
 }
 
 static void *work(void *argument)
@@ -119,7 +109,6 @@ static void *work(void *argument)
 int main(int argc, char **argv)
 {
     pthread_t threads[WORKERS];
-    const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 2);
     uint64_t *more = hostile_init(&hostile, WORKERS);
     hostile_add(&hostile, memory, WORDS);
     for (int i = 0; i < WORKERS; i++) {
@@ -129,9 +118,7 @@ int main(int argc, char **argv)
     write_sane();
     for (uint64_t i = 0; i < WORKERS; i++)
         check(pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i) == 0, "a thread begins");
-    while (time(NULL) < end)
-        do_harm();
-    __atomic_store_n(&ends, true, __ATOMIC_RELAXED);
+    hostile_harm(do_harm, argc > 1 ? atoi(argv[1]) : 2);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     return failures != 0;
