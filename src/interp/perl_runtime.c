@@ -40,56 +40,50 @@ static const char *const machinery_names[] = {
 
 /* ---- instructions ---- */
 
-struct instructions {
-    uint64_t names, functions; /* two tables */
-};
-
 static uint64_t word_at(uint64_t address)
 {
     uint64_t word;
     return sig_memory_copy(&word, address, sizeof word) ? word : 0;
 }
 
-static bool has_name(const struct instructions *instructions, size_t i, const char *name)
+/* Where the functions of instructions start, by their names in both tables; 0 for those that are not there.
+ * The last name is "freed", and nothing marks the end. */
+static void find_functions(uint64_t names, uint64_t functions, const char *const *wanted, size_t count,
+                           uint64_t *ret)
 {
-    char text[NAME_BYTES];
-    const size_t bytes = strlen(name) + 1;
-    return sig_memory_copy(text, word_at(instructions->names + i * sizeof(uint64_t)), bytes) &&
-           memcmp(text, name, bytes) == 0;
-}
-
-/* Where the function of an instruction starts; 0 if there is none. */
-static uint64_t function_of(const struct instructions *instructions, const char *name)
-{
-    for (size_t i = 0; i < INSTRUCTIONS_MAX; i++) {
-        if (has_name(instructions, i, name))
-            return word_at(instructions->functions + i * sizeof(uint64_t));
+    char text[NAME_BYTES] = "";
+    memset(ret, 0, count * sizeof *ret);
+    for (uint64_t at = 0; at < INSTRUCTIONS_MAX * sizeof at && strcmp(text, "freed") != 0; at += sizeof at) {
+        if (!sig_memory_copy(text, word_at(names + at), sizeof text - 1))
+            return;
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(text, wanted[i]) == 0)
+                ret[i] = word_at(functions + at);
+        }
     }
-    return 0;
-}
-
-static void add(uint64_t *starts, uint32_t *count, uint64_t start)
-{
-    if (start)
-        starts[(*count)++] = start;
 }
 
 static bool find_instructions(const struct interp_module *module, struct interp_runtime *runtime)
 {
-    static const char *const nesters[INTERP_NESTERS_MAX] = {"entertry", "entereval", "require",
-                                                            "entertrycatch"};
-    const struct instructions instructions = {interp_module_address(module, "PL_op_name"),
-                                              interp_module_address(module, "PL_ppaddr")};
+    enum { NEXTSTATE, DBSTATE, ENTERSUB, SORT, NESTERS, COUNT = NESTERS + INTERP_NESTERS_MAX };
+    static const char *const wanted[COUNT] = {"nextstate", "dbstate",   "entersub", "sort",
+                                              "entertry",  "entereval", "require",  "entertrycatch"};
+    const uint64_t names = interp_module_address(module, "PL_op_name"),
+                   functions = interp_module_address(module, "PL_ppaddr");
     struct sig_perl_layout *layout = &runtime->frames.of.perl;
-    if (!instructions.names || !instructions.functions)
+    uint64_t found[COUNT];
+    if (!names || !functions)
         return false;
-    layout->nextstate = function_of(&instructions, "nextstate");
-    layout->dbstate = function_of(&instructions, "dbstate");
-    layout->entersub = function_of(&instructions, "entersub");
-    layout->sort = function_of(&instructions, "sort");
-    add(runtime->machinery, &runtime->machinery_count, layout->entersub);
-    for (size_t i = 0; i < INTERP_NESTERS_MAX; i++)
-        add(runtime->nesters, &runtime->nester_count, function_of(&instructions, nesters[i]));
+    find_functions(names, functions, wanted, COUNT, found);
+    layout->nextstate = found[NEXTSTATE];
+    layout->dbstate = found[DBSTATE];
+    layout->entersub = found[ENTERSUB];
+    layout->sort = found[SORT];
+    runtime->machinery[runtime->machinery_count++] = found[ENTERSUB];
+    for (size_t i = NESTERS; i < COUNT; i++) {
+        if (found[i]) /* older versions have no entertrycatch */
+            runtime->nesters[runtime->nester_count++] = found[i];
+    }
     return layout->nextstate && layout->entersub && layout->sort;
 }
 
