@@ -186,7 +186,7 @@ _wallprof_run_find_program() { # FIRST
     while [ "$program" -lt "$COMP_CWORD" ]; do
         case ${COMP_WORDS[program]} in
         --) program=$((program + 1)) && return ;;
-        --quiet | --top | --merge | -h | --help | --help-all | --version) program=$((program + 1)) ;;
+        --quiet | --top | --merge | --external | -h | --help | --help-all | --version) program=$((program + 1)) ;;
         -o?*) program=$((program + 1)) ;;
         -o | --*)
             program=$((program + 2))
@@ -224,7 +224,7 @@ _wallprof_run_from() { # FIRST
     if [ "$program" -gt "$COMP_CWORD" ] || [[ $program -eq $COMP_CWORD && ${COMP_WORDS[program]} == [=:] ]]; then
         _wallprof_run_value
     elif [[ $program -eq $COMP_CWORD && $cur == -* && ${COMP_WORDS[COMP_CWORD - 1]} != -- ]]; then
-        _wallprof_words "$_wallprof_run_options --format --runtime-names --top --merge --quiet --help --help-all --version"
+        _wallprof_words "$_wallprof_run_options --format --runtime-names --top --merge --external --quiet --help --help-all --version"
     else
         _wallprof_run_program
     fi

@@ -72,6 +72,17 @@ static uint32_t read_word(const struct config_reading *reading)
     return read_word_or(reading, reading->standard);
 }
 
+static void read_external(const struct config_reading *reading)
+{
+    static const char words[] = "auto always never"; /* as enum config_external */
+    const int index = find_word(words, reading->value, strlen(reading->value));
+    if (index >= 0)
+        reading->config->external = (enum config_external)index;
+    else
+        log_add(reading->log, LOG_ERROR, "%s=%s is not auto, always or never; using auto", reading->name,
+                reading->value);
+}
+
 /* The length of a list's first element. It ends at a comma only after an ending that says a format, because
  * directories may have commas in their names. A comma after a % belongs to the name. */
 static size_t element_length(const char *list)

@@ -20,6 +20,10 @@ enum { CONFIG_MORE_OUTS_MAX = 7 };
 /* Whether samples are kept with their times, and whether pprof files have them too. */
 enum config_timeline { TIMELINE_OFF, TIMELINE_ON, TIMELINE_PPROF };
 
+/* Which programs `wallprof run` records from outside: those that the library cannot be loaded into, all or
+ * none. */
+enum config_external { EXTERNAL_AUTO, EXTERNAL_ALWAYS, EXTERNAL_NEVER };
+
 /* What profiles say of the command line: the program, all but passwords and the like, or everything. */
 enum config_arguments { ARGUMENTS_PROGRAM, ARGUMENTS_REDACTED, ARGUMENTS_ALL };
 
@@ -30,6 +34,7 @@ struct config {
     enum label_policy labels;        /* how threads are told apart */
     bool follows_fork, follows_exec; /* WALLPROF_FOLLOW */
     enum config_arguments arguments; /* WALLPROF_ARGS */
+    enum config_external external;   /* WALLPROF_EXTERNAL; only for wallprof run */
     bool hides;                      /* the program's environment is without these variables */
     bool is_strict;                  /* WALLPROF_SECCOMP=strict: only everyday system calls */
     bool store_is_run;    /* the value was "run:" or "merge:" and the directory of a run (wallprof-run) */

@@ -177,11 +177,25 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The C library that a loader is of, where its name tells that it is another one than glibc. */
+static const char *other_library_of(const char *loader)
+{
+    static const char *const names[][2] = {{"ld-musl", "its C library is musl"},
+                                           {"ld-uClibc", "its C library is uClibc"},
+                                           {"linker", "its C library is Android's"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strncmp(last_part(loader), names[i][0], strlen(names[i][0])) == 0)
+            return names[i][1];
+    }
+    return NULL;
+}
+
 static const char *obstacle_of_loader(const struct program_loader *own, const char *path)
 {
     struct stat status;
-    if (strncmp(last_part(path), "ld-musl", 7) == 0)
-        return "its C library is musl";
+    const char *other = other_library_of(path);
+    if (other)
+        return other;
     if (own->is_of_any_version || !find_file(AT_FDCWD, path, 0, &status) ||
         (status.st_dev == own->device && status.st_ino == own->inode))
         return NULL;

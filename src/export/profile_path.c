@@ -110,13 +110,21 @@ static bool is_null_device(const char *path)
 int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
                         uint64_t start_utc_ns, bool is_child)
 {
-    char path[PATH_MAX], buffer[PATH_MAX], named[PATH_MAX];
+    char buffer[PATH_MAX];
+    return profile_path_choose_of(output, pattern, profile_path_program_name(buffer, sizeof(buffer)), pid,
+                                  rank, start_utc_ns, is_child);
+}
+
+int profile_path_choose_of(struct profile_path *output, const char *pattern, const char *program, pid_t pid,
+                           int32_t rank, uint64_t start_utc_ns, bool is_child)
+{
+    char path[PATH_MAX], named[PATH_MAX];
     struct utsname host;
     pattern = with_name(pattern, rank, named);
     uname(&host);
     struct pattern_values names = {
         .pid = (uint32_t)pid,
-        .program = profile_path_program_name(buffer, sizeof(buffer)),
+        .program = program,
         .host = host.nodename,
         .start_utc_s = start_utc_ns / NS_PER_S,
         .rank = rank,

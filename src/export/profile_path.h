@@ -27,6 +27,10 @@ struct profile_path {
 int profile_path_choose(struct profile_path *output, const char *pattern, pid_t pid, int32_t rank,
                         uint64_t start_utc_ns, bool is_child);
 
+/* The same for another process than this, by its program's base name. */
+int profile_path_choose_of(struct profile_path *output, const char *pattern, const char *program, pid_t pid,
+                           int32_t rank, uint64_t start_utc_ns, bool is_child);
+
 /* Whether the name of a pattern ("": the default) tells of the process. */
 bool profile_path_has_pid(const char *pattern);
 

@@ -266,6 +266,7 @@ check_not_executable() {
 
 # A program that is refused, and every way to get at it through a script.
 refuses_with_scripts() { # TEXT FILE
+    local -x WALLPROF_EXTERNAL=never
     refuses 125 "$1" "$2"
     script ./s1 "#!$2 -x"
     refuses 125 "./s1: its interpreter $2: $1" ./s1

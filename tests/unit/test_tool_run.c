@@ -11,11 +11,13 @@
 #include "lib/unit.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { WORDS_MAX = 24 };
@@ -78,16 +80,18 @@ static void an_option_is_a_variable(void **state)
 static void some_options_are_the_commands_own(void **state)
 {
     read_words("-o a.html --out=b,c.html -od --format html --format pprof,folded --store off --top --merge "
-               "--quiet --runtime-names off app");
+               "--quiet --external --runtime-names off app");
     assert_string_equal(options.outs, "a.html,b,c.html,d");
     assert_string_equal(options.formats, "html,pprof,folded");
     assert_string_equal(options.store, "off");
     assert_true(options.shows_top && options.merges && options.is_quiet && options.leaves_names);
+    assert_true(options.is_external);
     assert_int_equal(options.variable_count, 0);
     read_words("app");
     assert_string_equal(options.outs, "");
     assert_null(options.store);
     assert_false(options.shows_top || options.merges || options.is_quiet || options.leaves_names);
+    assert_false(options.is_external);
     assert_int_equal(read_words("--runtime-names auto app"), 0);
     assert_false(options.leaves_names);
     assert_int_equal(read_words("--runtime-names=on app"), 125);
@@ -235,13 +239,15 @@ static void write_image(const char *name, unsigned machine, unsigned char bits, 
     write_file(name, &image, sizeof image, 0755);
 }
 
+static struct executable executable;
+
 static void assert_refused(const char *name, int status, const char *said)
 {
-    char path[PATH_MAX], interpreter[PATH_MAX];
+    char path[PATH_MAX];
     refusal = (struct refusal){.status = 0};
     int found = executable_find(name, path, &refusal);
     if (found == 0)
-        found = executable_check(path, interpreter, &refusal);
+        found = executable_check(path, EXTERNAL_NEVER, &executable, &refusal);
     assert_int_equal(found, status);
     assert_string_equal(refusal.text, said);
 }
@@ -276,14 +282,13 @@ static void a_program_that_cannot_be_profiled_is_refused(void **state)
     write_image("ld-linux.so", PROGRAM_OWN_MACHINE, ELFCLASS64, NULL);
     assert_refused("./dynamic", 0, "");
     assert_refused("./ld-linux.so", 0, "");
-    assert_refused(
-        "./static", 125,
-        "./static: statically linked: nothing can be preloaded into it; start it and use wallprof attach, or "
-        "link it without -static");
+    assert_refused("./static", 125,
+                   "./static: statically linked: nothing can be preloaded into it; record it from outside "
+                   "(WALLPROF_EXTERNAL=auto), or link it without -static");
     assert_refused(
         "./musl", 125,
-        "./musl: its C library is musl: libwallprof.so cannot be loaded into it; profile one that uses "
-        "this system's glibc");
+        "./musl: its C library is musl: libwallprof.so cannot be loaded into it; record it from outside "
+        "(WALLPROF_EXTERNAL=auto), or profile one that uses this system's glibc");
     const struct {
         const char *file, *machine;
         int bits;
@@ -324,8 +329,8 @@ static void rights_are_refused(void **state)
 static void a_script_is_followed(void **state)
 {
     static const char is_static[] =
-        "statically linked: nothing can be preloaded into it; start it and use wallprof attach, or "
-        "link it without -static";
+        "statically linked: nothing can be preloaded into it; record it from outside "
+        "(WALLPROF_EXTERNAL=auto), or link it without -static";
     char line[256], said[512];
     static const char *const forms[] = {"#!%s/static", "#! \t%s/static -x y\n"};
     write_image("static", PROGRAM_OWN_MACHINE, ELFCLASS64, NULL);
@@ -358,24 +363,71 @@ static void a_script_is_followed(void **state)
     write_script("script", "#!/no/such x\n");
     assert_refused("./script", 127, "./script: its interpreter /no/such: no such file");
     write_script("loop", "#!loop\n");
-    char interpreter[PATH_MAX];
-    assert_int_equal(executable_check("./loop", interpreter, &refusal), 126);
+    assert_int_equal(executable_check("./loop", EXTERNAL_NEVER, &executable, &refusal), 126);
     assert_non_null(strstr(refusal.text, "./loop: too many levels of interpreters"));
 }
 
 static void the_interpreter_of_a_script_is_known(void **state)
 {
-    char interpreter[PATH_MAX];
-    assert_int_equal(executable_check("/bin/sh", interpreter, &refusal), 0);
-    assert_string_equal(interpreter, "");
+    assert_int_equal(executable_check("/bin/sh", EXTERNAL_NEVER, &executable, &refusal), 0);
+    assert_string_equal(executable.interpreter, "");
     setenv("PATH", "/bin", 1);
     write_script("inner", "#!/bin/sh\n");
     write_script("outer", "#!./inner\n");
-    assert_int_equal(executable_check("./outer", interpreter, &refusal), 0);
-    assert_string_equal(interpreter, "/bin/sh");
+    assert_int_equal(executable_check("./outer", EXTERNAL_NEVER, &executable, &refusal), 0);
+    assert_string_equal(executable.interpreter, "/bin/sh");
     write_script("outer", "#!/usr/bin/env sh\n");
-    assert_int_equal(executable_check("./outer", interpreter, &refusal), 0);
-    assert_string_equal(interpreter, "/bin/sh");
+    assert_int_equal(executable_check("./outer", EXTERNAL_NEVER, &executable, &refusal), 0);
+    assert_string_equal(executable.interpreter, "/bin/sh");
+}
+
+static void assert_outside(const char *path, enum config_external external, const char *why)
+{
+    refusal = (struct refusal){.status = 0};
+    assert_int_equal(executable_check(path, external, &executable, &refusal), 0);
+    assert_string_equal(executable.out_of_reach, why);
+    assert_string_equal(refusal.text, "");
+}
+
+static void what_a_preload_cannot_reach_is_left_to_outside(void **state)
+{
+    char line[PATH_MAX], why[2 * PATH_MAX];
+    write_image("static", PROGRAM_OWN_MACHINE, ELFCLASS64, NULL);
+    write_image("musl", PROGRAM_OWN_MACHINE, ELFCLASS64, "/lib/ld-musl-x86_64.so.1");
+    write_image("uclibc", PROGRAM_OWN_MACHINE, ELFCLASS64, "/lib/ld-uClibc.so.0");
+    write_image("bionic", PROGRAM_OWN_MACHINE, ELFCLASS64, "/system/bin/linker64");
+    write_image("dynamic", PROGRAM_OWN_MACHINE, ELFCLASS64, "/lib64/ld.so");
+    write_image("narrow", EM_386, ELFCLASS32, NULL);
+    assert_outside("./static", EXTERNAL_AUTO, "./static: statically linked");
+    assert_outside("./static", EXTERNAL_ALWAYS, "./static: statically linked");
+    assert_outside("./musl", EXTERNAL_AUTO, "./musl: its C library is musl");
+    assert_outside("./uclibc", EXTERNAL_AUTO, "./uclibc: its C library is uClibc");
+    assert_outside("./bionic", EXTERNAL_AUTO, "./bionic: its C library is Android's");
+    assert_outside("./dynamic", EXTERNAL_AUTO, "");
+    assert_outside("./dynamic", EXTERNAL_ALWAYS, "");
+    assert_int_equal(executable_check("./narrow", EXTERNAL_ALWAYS, &executable, &refusal), 125);
+    snprintf(line, sizeof line, "#!%s/static\n", directory);
+    write_script("one", line);
+    snprintf(why, sizeof why, "./one: its interpreter %s/static: statically linked", directory);
+    assert_outside("./one", EXTERNAL_AUTO, why);
+}
+
+/* Who may not trace a set-uid program would take its rights from it. */
+static void a_program_with_other_rights_needs_a_tracer_with_rights(void **state)
+{
+    write_image("private", PROGRAM_OWN_MACHINE, ELFCLASS64, NULL);
+    if (getuid() != 0 || chown("private", 65534, 65534) < 0 || chmod("private", 04755) < 0)
+        skip();
+    assert_outside("./private", EXTERNAL_AUTO, "./private: set-uid");
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct before[_LINUX_CAPABILITY_U32S_3], sets[_LINUX_CAPABILITY_U32S_3];
+    assert_int_equal(syscall(SYS_capget, &header, before), 0);
+    memcpy(sets, before, sizeof sets);
+    sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective &= ~CAP_TO_MASK(CAP_SYS_PTRACE);
+    assert_int_equal(syscall(SYS_capset, &header, sets), 0);
+    assert_int_equal(executable_check("./private", EXTERNAL_ALWAYS, &executable, &refusal), 125);
+    assert_non_null(strstr(refusal.text, "./private: set-uid: the loader ignores LD_PRELOAD for it"));
+    assert_int_equal(syscall(SYS_capset, &header, before), 0);
 }
 
 /* ---- the end ---- */
@@ -451,6 +503,8 @@ int main(void)
         cmocka_unit_test(rights_are_refused),
         cmocka_unit_test(a_script_is_followed),
         cmocka_unit_test(the_interpreter_of_a_script_is_known),
+        cmocka_unit_test(what_a_preload_cannot_reach_is_left_to_outside),
+        cmocka_unit_test(a_program_with_other_rights_needs_a_tracer_with_rights),
         cmocka_unit_test(the_end_says_where_the_profiles_are),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

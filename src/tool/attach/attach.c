@@ -1,5 +1,5 @@
 #include "attach.h"
-#include "account/mapped_store.h"
+#include "attach_store.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/name_pattern.h"
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -76,8 +77,7 @@ static void describe(struct attach *attach)
     read_command(attach);
 }
 
-/* Of the program that it ran last. */
-static void describe_process(struct attach *attach)
+void attach_describe_process(struct attach *attach)
 {
     snprintf(attach->name, sizeof attach->name, "%s", name_last_part(attach->modules.program));
     attach->process = (struct process_record){.name = attach->name,
@@ -174,20 +174,22 @@ static bool has_process_ended(const struct attach *attach)
 }
 
 /* The signals that end the recording, and the one that tells that a thread stands still. */
-static void fill_awaited(sigset_t *ret)
+static void fill_awaited(const struct attach *attach, sigset_t *ret)
 {
     sigemptyset(ret);
+    sigaddset(ret, SIGCHLD);
+    if (attach->is_held) /* what comes to its whole group is for the program */
+        return;
     sigaddset(ret, SIGINT);
     sigaddset(ret, SIGTERM);
     sigaddset(ret, SIGHUP);
-    sigaddset(ret, SIGCHLD);
 }
 
 /* Threads that have come to stand still are observed at once, as they wait for it. False: it is to end. */
 static bool wait_until(struct attach *attach, uint64_t deadline_ns)
 {
     sigset_t awaited;
-    fill_awaited(&awaited);
+    fill_awaited(attach, &awaited);
     for (;;) {
         const uint64_t now_ns = clock_monotonic_ns();
         if (sampler_came_late(attach->sampler, deadline_ns, now_ns))
@@ -249,32 +251,6 @@ static void record(struct attach *attach)
     sampler_close(sampler, attach->end_ns);
 }
 
-/* ---- the store that it is kept in ---- */
-
-static int begin_store(struct attach *attach)
-{
-    struct store_header header = {.labels = attach->config->labels, .start_utc_ns = attach->start_utc_ns};
-    describe_process(attach);
-    snprintf(header.command, sizeof header.command, "%s", attach->command);
-    store_describe_process(&header.process, &attach->process);
-    header.live.perf_map_count = attach->perf_maps.count;
-    memcpy(header.live.perf_maps, attach->perf_maps.sources, sizeof header.live.perf_maps);
-    return sampler_keep(attach->sampler, attach->store, &header, clock_monotonic_ns());
-}
-
-static void end_store(struct attach *attach)
-{
-    char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
-    struct mapped_store *store = &attach->sampler->mapped_store;
-    struct store_part names = {0};
-    if (!mapped_store_is_kept(store))
-        return;
-    overhead_limit_describe(&attach->sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
-    sampler_show(attach->sampler, attach->end_ns);
-    names.offset = mapped_store_cut(store);
-    mapped_store_close(store, since(attach->start_ns, attach->end_ns), restraint, 0, &names);
-}
-
 /* ---- the thread ---- */
 
 struct recorder {
@@ -282,23 +258,33 @@ struct recorder {
     int status;
 };
 
+static int enter_and_record(struct attach *attach)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY); /* if we may: a thread that stands still waits for us */
+    int status = sampler_enter(attach->sampler, true);
+    if (status == 0) {
+        attach->perf_maps.sources[attach->perf_maps.count - 1].since_utc_ns = process_utc_ns(attach);
+        status = attach->run || attach->store ? attach_store_begin(attach) : 0;
+    }
+    if (status == 0) {
+        tick_begin_late(&attach->sampler->tick, clock_monotonic_ns(), &attach->sampler->random);
+        if (attach->is_held)
+            ptrace(PTRACE_DETACH, attach->pid, NULL, NULL);
+        record(attach);
+    }
+    return status;
+}
+
+int attach_record_held(struct attach *attach)
+{
+    return enter_and_record(attach);
+}
+
 static void *run(void *argument)
 {
     struct recorder *recorder = argument;
-    struct attach *attach = recorder->attach;
-    prctl(PR_SET_TIMERSLACK, 1UL);
-    setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY); /* if we may: a thread that stands still waits for us */
-    recorder->status = sampler_enter(attach->sampler, true);
-    if (recorder->status == 0) {
-        attach->perf_maps.sources[attach->perf_maps.count - 1].since_utc_ns = process_utc_ns(attach);
-        if (attach->store)
-            recorder->status = begin_store(attach);
-    }
-    if (recorder->status == 0) {
-        tick_begin_late(&attach->sampler->tick, clock_monotonic_ns(), &attach->sampler->random);
-        record(attach);
-        end_store(attach);
-    }
+    recorder->status = enter_and_record(recorder->attach);
     return NULL;
 }
 
@@ -320,7 +306,7 @@ int attach_record(struct attach *attach)
 int attach_write_store(struct attach *attach, int fd)
 {
     char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
-    describe_process(attach);
+    attach_describe_process(attach);
     overhead_limit_describe(&attach->sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
     const struct export_request request = {
         .sampler = attach->sampler,

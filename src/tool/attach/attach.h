@@ -2,8 +2,8 @@
  * Records another process, from outside, with the engine that records a process from inside: struct sampler,
  * with a target.
  *
- * Called from: cmd_attach.c; the child of tool/live/live_recorder.c. Only one process at a time is recorded
- * (sig_memory.h).
+ * Called from: cmd_attach.c, attach_child.c, the child of tool/live/live_recorder.c. Only one process at a
+ * time is recorded (sig_memory.h).
  */
 #ifndef WALLPROF_ATTACH_H
 #define WALLPROF_ATTACH_H
@@ -26,9 +26,10 @@ struct attach {
     pid_t pid;
     const struct config *config; /* of it: sampler, labels, timeline, duration_ns */
     struct log *log;
-    int directory; /* an open /proc/PID */
-    int store;     /* a new and empty file that the recording is kept in while it is made, as a store, for
-                      others to read; taken over. 0: there is none */
+    int directory;   /* an open /proc/PID */
+    bool is_held;    /* the calling thread traces it, and it stands still at its exec */
+    const char *run; /* the directory of a run, where the recording is kept while it is made; NULL: none */
+    int store;       /* without a run: a new and empty file for that, taken over; 0: none */
 
     /* The recording. */
     struct target target;
@@ -56,6 +57,15 @@ void attach_deinit(struct attach *attach);
  * blocked meanwhile. Afterwards no thread of the process is traced. 0 or -errno.
  */
 int attach_record(struct attach *attach);
+
+/*
+ * The same of a process that is held, in the calling thread, which has all signals blocked and ends soon
+ * afterwards. The process goes on when everything is ready. No signal ends the recording.
+ */
+int attach_record_held(struct attach *attach);
+
+/* Fills in attach->process: of the program that it has run last. */
+void attach_describe_process(struct attach *attach);
 
 /* Writes the recording into a file, as a store. 0 or -errno. */
 int attach_write_store(struct attach *attach, int fd);

@@ -16,6 +16,13 @@
 
 enum { TEXT_BYTES = 4096, FIELD_STATE = 3, FIELD_FLAGS = 9 };
 
+#define ALLOWED_TO_NOBODY                                                                                    \
+    "this system allows nobody to look at another process until it is started anew "                         \
+    "(kernel.yama.ptrace_scope is 3)"
+#define FILTERED                                                                                             \
+    "a filter of system calls (seccomp) forbids ptrace here, as in a container (docker run --cap-add "       \
+    "SYS_PTRACE)"
+
 static const unsigned long kernel_thread_flag = 0x200000; /* PF_KTHREAD (include/linux/sched.h) */
 
 /* ---- /proc ---- */
@@ -110,6 +117,29 @@ static long ptrace_scope(void)
     return read_text(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text) ? strtol(text, NULL, 10) : 0;
 }
 
+/* Whether a filter of system calls is in force here, as in containers. */
+static bool has_filter(void)
+{
+    char status[TEXT_BYTES];
+    read_text(AT_FDCWD, "/proc/self/status", status);
+    return status_number(status, "\nSeccomp:") != 0;
+}
+
+void attach_check_explain(int error, char ret[ATTACH_WHY_BYTES])
+{
+    const long scope = ptrace_scope();
+    const bool is_forbidden = error == EPERM || error == EACCES;
+    if (is_forbidden && scope == 3)
+        snprintf(ret, ATTACH_WHY_BYTES, ALLOWED_TO_NOBODY);
+    else if (is_forbidden && scope == 2 && geteuid() != 0)
+        snprintf(ret, ATTACH_WHY_BYTES,
+                 "this system allows only root to do so (kernel.yama.ptrace_scope is 2)");
+    else if (is_forbidden && has_filter())
+        snprintf(ret, ATTACH_WHY_BYTES, FILTERED);
+    else
+        snprintf(ret, ATTACH_WHY_BYTES, "the system does not allow it (%s)", error_text(error));
+}
+
 static int refuse(pid_t pid, int directory)
 {
     char status[TEXT_BYTES];
@@ -121,8 +151,7 @@ static int refuse(pid_t pid, int directory)
         return command_fail("process %d belongs to user %ld: only that user and root may look at it",
                             (int)pid, user);
     if (scope == 3)
-        return command_fail("this system allows nobody to look at another process until it is started anew "
-                            "(kernel.yama.ptrace_scope is 3)");
+        return command_fail(ALLOWED_TO_NOBODY);
     if (geteuid() == 0)
         return command_fail("process %d cannot be looked at: this root lacks CAP_SYS_PTRACE, as in a "
                             "container (docker run --cap-add SYS_PTRACE)",
@@ -157,16 +186,20 @@ static int check_access(pid_t pid, int directory)
     return error < 0 ? command_fail("process %d cannot be looked at: %s", (int)pid, error_text(-error)) : 0;
 }
 
-static int check_kernel(pid_t pid, int directory)
+bool attach_check_kernel(pid_t pid)
 {
     char path[64], text[TEXT_BYTES];
     unsigned long long cpu_ns = 0, delay_ns = 0, runs = 0;
-    snprintf(path, sizeof path, "task/%d/schedstat", (int)pid);
-    if (read_text(directory, path, text))
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
+    if (read_text(AT_FDCWD, path, text))
         sscanf(text, "%llu %llu %llu", &cpu_ns, &delay_ns, &runs);
-    return runs ? 0
-                : command_fail("this kernel does not tell how often threads run (CONFIG_SCHED_INFO), which "
-                               "attach needs");
+    return runs > 0;
+}
+
+static int check_kernel(pid_t pid, int directory)
+{
+    (void)directory;
+    return attach_check_kernel(pid) ? 0 : command_fail(ATTACH_KERNEL_TOO_SILENT);
 }
 
 /* ---- all of it ---- */

@@ -6,10 +6,22 @@
 #ifndef WALLPROF_ATTACH_CHECK_H
 #define WALLPROF_ATTACH_CHECK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* 0; or 1 after a message on stderr. directory: an open /proc/PID, of the process. */
 int attach_check(pid_t pid, int directory);
+
+#define ATTACH_KERNEL_TOO_SILENT                                                                             \
+    "this kernel does not tell how often threads run (CONFIG_SCHED_INFO), which is needed"
+
+/* Whether the kernel tells that. */
+bool attach_check_kernel(pid_t pid);
+
+enum { ATTACH_WHY_BYTES = 256 };
+
+/* Why PTRACE_SEIZE has failed with this errno for a child of ours. */
+void attach_check_explain(int error, char ret[ATTACH_WHY_BYTES]);
 
 /* For a process that is not in /proc: the message. Returns 1. */
 int attach_check_missing(pid_t pid);

@@ -17,7 +17,8 @@ enum {
     PAGE_BYTES = 4096,
     NAME_BYTES = 2 * PATH_MAX,
     ROOT_BYTES = 64,
-    READ_PARTS = 200 /* of the time, one goes into reading the map */
+    READ_PARTS = 200, /* of the time, one goes into reading the map */
+    AGE_PARTS = 4     /* of the time since an exec, one passes until it is read again */
 };
 
 static const uint64_t period_ns = NS_PER_S / 4;
@@ -174,9 +175,12 @@ static bool take_map(struct attach_modules *mapped, struct modules *modules, con
     const uint64_t hash = hash_map(map);
     if (map->count == 0 || (hash == mapped->hash && modules->now.number > 0))
         return false;
+    const uint64_t entry = mapped->entry;
     mapped->hash = hash;
     mapped->changes++;
     read_entry(mapped);
+    if (mapped->entry != entry)
+        mapped->since_ns = clock_monotonic_ns();
     read_program(mapped);
     snprintf(modules->main_path, sizeof modules->main_path, "%s", mapped->program);
     make_snapshot(mapped, modules, map);
@@ -196,6 +200,16 @@ static bool read_map(struct attach_modules *mapped, struct modules *modules)
     return is_changed;
 }
 
+/* A process that has just executed a program maps its libraries then. That it is read more often at first
+ * does not add up to much: each pause is longer by a quarter than the one before. */
+static uint64_t choose_pause(const struct attach_modules *mapped, uint64_t now_ns, uint64_t took_ns)
+{
+    const uint64_t pause_ns = (now_ns - mapped->since_ns) / AGE_PARTS;
+    if (pause_ns < period_ns)
+        return pause_ns;
+    return took_ns * READ_PARTS > period_ns ? took_ns * READ_PARTS : period_ns;
+}
+
 bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modules)
 {
     const uint64_t begin_ns = clock_monotonic_ns();
@@ -209,7 +223,7 @@ bool attach_modules_refresh(struct attach_modules *mapped, struct modules *modul
         nanosleep(&pause, NULL);
         is_changed = read_map(mapped, modules);
     }
-    const uint64_t took_ns = clock_monotonic_ns() - begin_ns, rest_ns = took_ns * READ_PARTS;
-    mapped->due_ns = begin_ns + (rest_ns > period_ns && !is_first ? rest_ns : period_ns);
+    const uint64_t now_ns = clock_monotonic_ns();
+    mapped->due_ns = now_ns + choose_pause(mapped, now_ns, is_first ? 0 : now_ns - begin_ns);
     return is_changed;
 }

@@ -20,6 +20,7 @@
 #include "tool/run/run_files.h"
 #include "tool/run/run_options.h"
 #include "tool/run/runtime_names.h"
+#include "run_external.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,9 @@ struct run {
     struct run_child child;
     struct run_files files;
     struct runtime_names names;
+    struct executable executable;
+    bool is_external; /* it is recorded from outside */
+    struct run_external external;
     char library[PATH_MAX], program[PATH_MAX];
     char report[PATH_MAX + 16]; /* the file that --top shows; "" without */
     struct refusal refusal;
@@ -97,13 +101,13 @@ static int prepare_report(struct run *run)
                                        : outputs_set(&run->config, run->directory.path, name, &run->refusal);
 }
 
-static int ask_for_names(struct run *run, const char *interpreter)
+static int ask_for_names(struct run *run)
 {
     struct runtime_names *names = &run->names;
     *names = (struct runtime_names){.argv = run->options.program};
     if (run->options.leaves_names)
         return 0;
-    if (runtime_names_ask(names, run->program, interpreter, run->options.program) < 0)
+    if (runtime_names_ask(names, run->program, run->executable.interpreter, run->options.program) < 0)
         return refuse(&run->refusal, RUN_FAILED, "there is not enough memory");
     if (*names->options && !run->options.is_quiet)
         fprintf(stderr, "wallprof: added%s for names: %s (not with --runtime-names off)\n", names->where,
@@ -111,25 +115,54 @@ static int ask_for_names(struct run *run, const char *interpreter)
     return 0;
 }
 
+/* What only the library can do. */
+static int check_external(const struct run *run, struct refusal *refusal)
+{
+    const struct config *config = &run->config;
+    const char *what = config->interval_ns      ? "--interval-dump"
+                       : config->waits          ? "--start 0"
+                       : config->delay_ns       ? "--delay"
+                       : config->control_signal ? "--control-signal"
+                                                : NULL;
+    return what ? refuse(refusal, RUN_FAILED,
+                         "%s: a program that is recorded from outside has no library for it", what)
+                : 0;
+}
+
+/* Whether it is recorded from outside, which is said where nobody has asked for it. */
+static int choose_side(struct run *run)
+{
+    outputs_read_config(&run->config);
+    const enum config_external external = run->options.is_external ? EXTERNAL_ALWAYS : run->config.external;
+    int status = executable_check(run->program, external, &run->executable, &run->refusal);
+    run->is_external = external == EXTERNAL_ALWAYS || *run->executable.out_of_reach;
+    if (status == 0 && run->is_external && external != EXTERNAL_ALWAYS && !run->options.is_quiet)
+        fprintf(stderr, "wallprof: %s: recorded from outside\n", run->executable.out_of_reach);
+    return status;
+}
+
 static int prepare(struct run *run)
 {
-    char interpreter[PATH_MAX];
     int status = executable_find(*run->options.program, run->program, &run->refusal);
-    if (status == 0)
-        status = find_library(run->library, &run->refusal);
-    if (status == 0)
-        status = executable_check(run->program, interpreter, &run->refusal);
     for (int i = 0; i < run->options.variable_count && status == 0; i++)
         putenv(run->options.variables[i]);
     if (status == 0)
-        status = outputs_choose(&run->options, &run->config, &run->refusal);
+        status = choose_side(run);
+    if (status == 0 && !run->is_external)
+        status = find_library(run->library, &run->refusal);
     if (status == 0)
-        status = run_directory_begin(&run->directory, &run->options, &run->refusal);
+        status = outputs_choose(&run->options, &run->config, &run->refusal);
+    if (status == 0 && run->is_external)
+        status = check_external(run, &run->refusal);
+    if (status == 0 && run->is_external)
+        status = run_external_begin(&run->external, &run->refusal);
+    if (status == 0)
+        status = run_directory_begin(&run->directory, &run->options, run->is_external, &run->refusal);
     if (status == 0 && run->options.merges)
         status = check_merge(run, &run->refusal);
     if (status == 0 && run->options.shows_top)
         status = prepare_report(run);
-    return status == 0 ? ask_for_names(run, interpreter) : status;
+    return status == 0 ? ask_for_names(run) : status;
 }
 
 /* ---- after the end ---- */
@@ -198,17 +231,39 @@ static bool may_leave_store(const struct run *run)
     return writes_store(run) || !*run->directory.path || access(run->directory.path, F_OK) == 0;
 }
 
-static int run_program(struct run *run)
+/* Starts it, and waits for its end. 0, or the status of the refusal. */
+static int start_and_await(struct run *run, const struct run_program *program)
 {
-    if (!*run->directory.path && run->options.is_quiet)
-        return fail_to_execute(run, run_child_become(run->program, run->names.argv, run->library));
-    int status = run_child_start(&run->child, run->program, run->names.argv, run->library);
+    const struct run_directory *directory = &run->directory;
+    int status = run_child_start(&run->child, program);
     if (status < 0)
         return fail_to_execute(run, -status);
-    run_child_drop_streams(run->directory.lock_fd, run->directory.written_fd);
+    if (run->is_external)
+        run_external_start(&run->external, &run->child, directory);
+    run_child_drop_streams((const int[]){directory->lock_fd, directory->written_fd, run->external.ended[1]},
+                           3);
     run_child_await(&run->child);
-    if (*run->child.exec_error)
-        return fail_to_execute(run, *run->child.exec_error);
+    if (run->is_external)
+        run_external_end(&run->external, &run->child);
+    if (*run->child.hold_error) {
+        run_external_refuse(run->program, *run->child.hold_error, &run->refusal);
+        return fail(run);
+    }
+    return *run->child.exec_error ? fail_to_execute(run, *run->child.exec_error) : 0;
+}
+
+static int run_program(struct run *run)
+{
+    const struct run_program program = {.path = run->program,
+                                        .argv = run->names.argv,
+                                        .library = run->is_external ? NULL : run->library,
+                                        .hold = run->is_external ? run_external_hold : NULL,
+                                        .hold_context = &run->external};
+    if (!*run->directory.path && run->options.is_quiet)
+        return fail_to_execute(run, run_child_become(&program));
+    int status = start_and_await(run, &program);
+    if (status)
+        return status;
     if (run->directory.lock_fd >= 0)
         gather(run);
     FILE *noted = run->directory.written_fd >= 0 ? fdopen(run->directory.written_fd, "r") : NULL;

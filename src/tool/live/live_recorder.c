@@ -5,6 +5,7 @@
 #include "live_messages.h"
 #include "tool/attach/attach.h"
 #include "tool/attach/attach_check.h"
+#include "tool/attach/attach_store.h"
 #include "tool/io/command.h"
 
 #include <errno.h>
@@ -31,6 +32,8 @@ static int record(pid_t pid, int directory, int store)
     int error = attach_init(&attach);
     if (error == 0)
         error = attach_record(&attach);
+    if (error == 0)
+        error = attach_store_end(&attach);
     log_flush(&log);
     return error == 0 ? 0 : command_fail("process %d cannot be recorded: %s", (int)pid, error_text(-error));
 }

@@ -3,6 +3,7 @@
 #include "tool/io/output_file.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -18,8 +20,9 @@ enum { PREFIX_BYTES = 4096 };
 
 struct search {
     char prefix[PREFIX_BYTES];
-    int level;         /* of scripts */
-    char *interpreter; /* the last one of executable_check: PATH_MAX bytes */
+    int level; /* of scripts */
+    enum config_external external;
+    struct executable *executable; /* of executable_check */
     struct refusal *refusal;
 };
 
@@ -70,7 +73,28 @@ int executable_find(const char *name, char ret[PATH_MAX], struct refusal *refusa
     return find(&search, name, ret);
 }
 
+/* ---- programs that a preload does not reach ---- */
+
+/* It is recorded from outside, if that may be. remedy: what to do otherwise. */
+static int leave_to_outside(const struct search *search, const char *path, bool may_be, const char *why,
+                            const char *remedy)
+{
+    if (!may_be || search->external == EXTERNAL_NEVER)
+        return refuse(search->refusal, RUN_FAILED, "%s%s: %s: %s", search->prefix, path, why, remedy);
+    snprintf(search->executable->out_of_reach, OUT_OF_REACH_BYTES, "%s%s: %s", search->prefix, path, why);
+    return 0;
+}
+
 /* ---- rights: with AT_SECURE the loader ignores LD_PRELOAD ---- */
+
+/* Without this right of ours the kernel would give the program no privileges, as we trace it at its start. */
+static bool may_trace_privileged(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    return syscall(SYS_capget, &header, sets) == 0 &&
+           sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE);
+}
 
 /* The kernel sets it where an id changes, or where a caller other than root gains capabilities; neither
  * happens on a file system or in a process that was told so. */
@@ -92,11 +116,9 @@ static int check_rights(const struct search *search, const char *path)
         what = "has file capabilities";
     if (!what)
         return 0;
-    return refuse(
-        search->refusal, RUN_FAILED,
-        "%s%s: %s: the loader ignores LD_PRELOAD for it; profile a copy without that, as a user who "
-        "may do what it does",
-        search->prefix, path, what);
+    return leave_to_outside(search, path, may_trace_privileged(), what,
+                            "the loader ignores LD_PRELOAD for it; profile a copy without that, as a user "
+                            "who may do what it does");
 }
 
 /* ---- ELF programs ---- */
@@ -127,20 +149,18 @@ static int check_elf(const struct search *search, const char *path, const struct
             "program; use a wallprof for that machine",
             prefix, path, machine_name(program->machine, machine), program->has_32_bits ? 32 : 64,
             machine_name(PROGRAM_OWN_MACHINE, own));
-    if (program->form == PROGRAM_STATIC && !program->obstacle &&
-        strncmp(output_file_name(path), "ld-", 3) != 0)
-        return refuse(
-            search->refusal, RUN_FAILED,
-            "%s%s: statically linked: nothing can be preloaded into it; start it and use wallprof attach, "
-            "or link it without -static",
-            prefix, path);
-    if (program->obstacle)
-        return refuse(
-            search->refusal, RUN_FAILED,
-            "%s%s: %s: libwallprof.so cannot be loaded into it; profile one that uses this system's "
-            "glibc",
-            prefix, path, program->obstacle);
-    return check_rights(search, path);
+    const bool is_static = program->form == PROGRAM_STATIC && !program->obstacle &&
+                           strncmp(output_file_name(path), "ld-", 3) != 0;
+    int status = 0;
+    if (is_static)
+        status = leave_to_outside(search, path, true, "statically linked",
+                                  "nothing can be preloaded into it; record it from outside "
+                                  "(WALLPROF_EXTERNAL=auto), or link it without -static");
+    else if (program->obstacle)
+        status = leave_to_outside(search, path, true, program->obstacle,
+                                  "libwallprof.so cannot be loaded into it; record it from outside "
+                                  "(WALLPROF_EXTERNAL=auto), or profile one that uses this system's glibc");
+    return status ? status : check_rights(search, path);
 }
 
 /* ---- scripts ---- */
@@ -197,7 +217,7 @@ static int check_script(struct search *search, const char *path, char *interpret
     }
     if (status != 0)
         return status;
-    strcpy(search->interpreter, found);
+    strcpy(search->executable->interpreter, found);
     return check_file(search, found);
 }
 
@@ -222,9 +242,10 @@ static int check_file(struct search *search, const char *path)
     }
 }
 
-int executable_check(const char *path, char ret_interpreter[PATH_MAX], struct refusal *refusal)
+int executable_check(const char *path, enum config_external external, struct executable *ret,
+                     struct refusal *refusal)
 {
-    struct search search = {.interpreter = ret_interpreter, .refusal = refusal};
-    *ret_interpreter = '\0';
+    struct search search = {.external = external, .executable = ret, .refusal = refusal};
+    *ret->interpreter = *ret->out_of_reach = '\0';
     return check_file(&search, path);
 }

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads the environment as the library will. What it complains of it logs itself. */
-static void read_config(struct config *config)
+/* What the library complains of it logs itself. */
+void outputs_read_config(struct config *config)
 {
     static struct log log; /* unread */
     memset(config, 0, sizeof *config);
@@ -46,7 +46,7 @@ static int apply_formats(const struct run_options *options, struct config *confi
             return refuse(refusal, RUN_FAILED, "the names of --out are too long");
     }
     setenv("WALLPROF_OUT", outs, 1);
-    read_config(config);
+    outputs_read_config(config);
     return 0;
 }
 
@@ -110,7 +110,7 @@ int outputs_set(struct config *config, const char *directory, const char *also, 
     if (status == 0 && also)
         status = append_below(list, directory, also, refusal);
     if (status == 0 && setenv("WALLPROF_OUT", list, 1) == 0)
-        read_config(config);
+        outputs_read_config(config);
     return status;
 }
 
@@ -120,7 +120,7 @@ int outputs_choose(const struct run_options *options, struct config *ret, struct
     bool is_absolute = true;
     if (*options->outs)
         setenv("WALLPROF_OUT", options->outs, 1);
-    read_config(ret);
+    outputs_read_config(ret);
     int status = *options->formats ? apply_formats(options, ret, refusal) : 0;
     for (uint32_t i = 0; i <= ret->more_out_count && status == 0; i++) {
         const char *out = config_out(ret, i);

@@ -9,6 +9,9 @@
 #include "config/config.h"
 #include "run_options.h"
 
+/* Reads the environment as the library will. */
+void outputs_read_config(struct config *config);
+
 /* Sets WALLPROF_OUT to what the options and the environment ask for, with absolute names, as programs of the
  * run may be in other directories. *ret is the configuration that the program will have. 0, or the status of
  * the refusal. */

@@ -48,37 +48,51 @@ static void suffer(int number)
 
 /* ---- its start ---- */
 
-int run_child_become(const char *path, char **argv, const char *library)
+int run_child_become(const struct run_program *program)
 {
     char *preload;
-    const char *others = getenv("LD_PRELOAD");
-    if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < 0)
-        return ENOMEM;
-    setenv("LD_PRELOAD", preload, 1);
-    execv(path, argv);
+    const char *others = getenv("LD_PRELOAD"), *library = program->library;
+    if (library) {
+        if (asprintf(&preload, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < 0)
+            return ENOMEM;
+        setenv("LD_PRELOAD", preload, 1);
+    }
+    execv(program->path, program->argv);
     return errno;
 }
 
-int run_child_start(struct run_child *ret, const char *path, char **argv, const char *library)
+int run_child_start(struct run_child *ret, const struct run_program *program)
 {
     const struct sigaction keep = {.sa_handler = SIG_DFL}; /* else an ignored SIGCHLD would take its status */
-    *ret = (struct run_child){
-        .exec_error = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
-    if (ret->exec_error == MAP_FAILED)
+    int *errors = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (errors == MAP_FAILED)
         return -errno;
+    *ret = (struct run_child){.exec_error = errors, .hold_error = errors + 1};
     caller_mask = set_mask(every_signal);
     sigaction(SIGCHLD, &keep, &caller_child_action);
     ret->pid = fork();
     if (ret->pid == 0) {
+        if (program->hold)
+            *ret->hold_error = program->hold(program->hold_context);
+        if (*ret->hold_error)
+            _exit(0);
         sigaction(SIGCHLD, &caller_child_action, NULL);
         set_mask(caller_mask);
-        *ret->exec_error = run_child_become(path, argv, library);
+        *ret->exec_error = run_child_become(program);
         _exit(0);
     }
     return ret->pid < 0 ? -errno : 0;
 }
 
-void run_child_drop_streams(int kept, int also_kept)
+static bool is_among(int fd, const int *kept, int count)
+{
+    bool is_found = false;
+    for (int i = 0; i < count; i++)
+        is_found |= kept[i] == fd;
+    return is_found;
+}
+
+void run_child_drop_streams(const int *kept, int count)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     DIR *own = opendir("/proc/self/fd");
@@ -86,7 +100,7 @@ void run_child_drop_streams(int kept, int also_kept)
     dup2(null, STDOUT_FILENO);
     for (const struct dirent *entry; own && (entry = readdir(own));) {
         int fd = atoi(entry->d_name);
-        if (fd > STDERR_FILENO && fd != kept && fd != also_kept && fd != dirfd(own))
+        if (fd > STDERR_FILENO && fd != dirfd(own) && !is_among(fd, kept, count))
             close(fd);
     }
     if (own)

@@ -11,24 +11,37 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* What is started. */
+struct run_program {
+    const char *path;
+    char **argv;
+    const char *library; /* preloaded; NULL: nothing is */
+
+    /* Called in the child before it becomes the program, with all signals blocked. 0, or an errno: then it
+     * does not. NULL: nothing is called. */
+    int (*hold)(void *context);
+    void *hold_context;
+};
+
 struct run_child {
     pid_t pid;
     int status;       /* as waitpid gives it */
     int *exec_error;  /* errno of the exec, shared with the child; 0: the program was started */
+    int *hold_error;  /* what hold has returned, likewise */
     int stop_signal;  /* of the terminal: the last that has come to us, 0 since it was continued */
     bool is_stopped;  /* the program is */
     bool was_stopped; /* we were, with it */
 };
 
 /* Replaces this process by the program. Returns errno. */
-int run_child_become(const char *path, char **argv, const char *library);
+int run_child_become(const struct run_program *program);
 
 /* Starts it. 0 or -errno. */
-int run_child_start(struct run_child *ret, const char *path, char **argv, const char *library);
+int run_child_start(struct run_child *ret, const struct run_program *program);
 
 /* Closes what we have of its streams, except stderr, so that a pipe ends when the program closes it; and all
- * other descriptors but two. */
-void run_child_drop_streams(int kept, int also_kept);
+ * other descriptors but those that are kept. */
+void run_child_drop_streams(const int *kept, int count);
 
 /* Hands on signals until the program has ended. */
 void run_child_await(struct run_child *child);

@@ -64,15 +64,22 @@ static void set_store(const char *kind, const char *path)
     setenv("WALLPROF_STORE", value, 1);
 }
 
-int run_directory_begin(struct run_directory *ret, const struct run_options *options, struct refusal *refusal)
+int run_directory_begin(struct run_directory *ret, const struct run_options *options, bool is_external,
+                        struct refusal *refusal)
 {
     char path[2 * PATH_MAX];
     *ret = (struct run_directory){.lock_fd = -1, .written_fd = -1};
-    bool has_stores = wants_stores(options, &ret->no_store);
+    bool has_stores = wants_stores(options, &ret->no_store) || is_external;
+    if (is_external)
+        ret->no_store = NULL;
     unsetenv("WALLPROF_WRITTEN");
     if (!has_stores && options->is_quiet && !options->shows_top)
         return 0;
-    if (!make_directory(ret->path)) {
+    if (!make_directory(ret->path) && is_external)
+        return refuse(refusal, RUN_FAILED,
+                      "nothing can be made in %s (TMPDIR), where a recording from outside is kept",
+                      getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (!*ret->path) {
         if (has_stores && !options->is_quiet)
             fprintf(stderr,
                     "wallprof-run: nothing can be made in %s (TMPDIR): what is killed leaves no profile\n",

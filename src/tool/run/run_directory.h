@@ -21,8 +21,9 @@ struct run_directory {
 };
 
 /* Makes it if it is needed, and sets WALLPROF_STORE and WALLPROF_WRITTEN. That it cannot be made is no reason
- * not to run: a line on stderr says so. 0 or the status of the refusal. */
-int run_directory_begin(struct run_directory *ret, const struct run_options *options,
+ * not to run: a line on stderr says so. is_external: the recordings are made from outside, in this directory
+ * whatever the options say, and without it there are none. 0 or the status of the refusal. */
+int run_directory_begin(struct run_directory *ret, const struct run_options *options, bool is_external,
                         struct refusal *refusal);
 
 /* Removes what is in it, except stores whose profiles could not be written; then itself, or the last process

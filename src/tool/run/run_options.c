@@ -141,10 +141,11 @@ static bool take_flag(struct run_options *options, const char *option)
         enum run_wish wish;
     } wishes[] = {
         {"--help", RUN_HELP}, {"-h", RUN_HELP}, {"--help-all", RUN_HELP_ALL}, {"--version", RUN_VERSION}};
-    bool *flag = strcmp(option, "--quiet") == 0   ? &options->is_quiet
-                 : strcmp(option, "--top") == 0   ? &options->shows_top
-                 : strcmp(option, "--merge") == 0 ? &options->merges
-                                                  : NULL;
+    bool *flag = strcmp(option, "--quiet") == 0      ? &options->is_quiet
+                 : strcmp(option, "--top") == 0      ? &options->shows_top
+                 : strcmp(option, "--merge") == 0    ? &options->merges
+                 : strcmp(option, "--external") == 0 ? &options->is_external
+                                                     : NULL;
     if (flag)
         *flag = true;
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
@@ -171,8 +172,8 @@ static int split(char **argv, char option[64], const char **ret_value)
 
 static int refuse_unknown(const char *word, const char *option, struct refusal *refusal)
 {
-    static const char *const own[] = {"--format", "--store", "--runtime-names", "--top",    "--merge",
-                                      "--quiet",  "--help",  "--help-all",      "--version"};
+    static const char *const own[] = {"--format",   "--store", "--runtime-names", "--top",      "--merge",
+                                      "--external", "--quiet", "--help",          "--help-all", "--version"};
     char spelt[ROW_COUNT][64], text[LIKENESS_TEXT_BYTES];
     struct likeness likeness = {.word = option};
     for (int i = 0; i < ROW_COUNT; i++) {
@@ -253,10 +254,10 @@ int run_options_print_help(bool is_whole)
          "Runs the program with the wallprof profiler preloaded. Its streams, signals and\n"
          "exit status pass through; then one line on stderr says where the profile is.\n");
     print_rows(false);
-    puts("  --format FORMAT,...  pprof, callgrind, folded, html, perfetto, firefox or\n"
-         "                       store: --out with the endings of these\n"
+    puts("  --format FORMAT,...  pprof, callgrind, folded, html, perfetto, firefox, store\n"
          "  --top                show at the end where the time went, on stderr\n"
          "  --merge              one profile of the program and all that it started\n"
+         "  --external           preload nothing and record from outside (see man page)\n"
          "  --runtime-names HOW  off: node and java are not told to write names (auto)\n"
          "  --quiet              do not say at the end where the profile is\n"
          "  --help, --version; --help-all shows the rare options, too; -o is --out");

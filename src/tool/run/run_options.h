@@ -18,6 +18,7 @@ enum run_wish { RUN_PROGRAM, RUN_HELP, RUN_HELP_ALL, RUN_VERSION };
 struct run_options {
     enum run_wish wish;
     bool is_quiet, shows_top, merges;
+    bool is_external;                     /* --external */
     bool leaves_names;                    /* --runtime-names off */
     char outs[RUN_LIST_BYTES];            /* --out, separated by commas; "" without */
     char formats[RUN_LIST_BYTES];         /* --format, likewise */

@@ -1,0 +1,22 @@
+/*
+ * A recording from outside is kept in a file while it is made (mapped_store.h). In the directory of a run
+ * that is a store like that of a process which records itself. `wallprof gather` makes the profile of it. So
+ * nothing is lost when the recorder is killed. Without a run it is for those who show what is recorded
+ * meanwhile.
+ *
+ * Called from: the recording thread (attach.c); attach_child.c and live_recorder.c at the end.
+ */
+#ifndef WALLPROF_ATTACH_STORE_H
+#define WALLPROF_ATTACH_STORE_H
+
+struct attach;
+
+/* Makes the file in attach->run, and locks it for as long as this process lives; or takes attach->store. 0 or
+ * -errno. */
+int attach_store_begin(struct attach *attach);
+
+/* After the recording: completes the file. attach->ending is how the process ended. 0; or -errno, if the file
+ * could not be kept, as where the disk is full. */
+int attach_store_end(struct attach *attach);
+
+#endif

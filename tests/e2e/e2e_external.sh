@@ -1,0 +1,278 @@
+#!/bin/bash
+# wallprof run records programs from outside that a preload cannot reach, says so in one line, and they do not notice:
+# static ones of C, Rust and Go, one of musl, and one that is set-uid. See docs/design/external.md.
+# shellcheck source=tests/lib/e2e.sh
+. "$(dirname "$0")/../lib/e2e.sh"
+! is_emulated || skip "an emulator has no ptrace"
+
+WALLPROF=$BUILD/wallprof
+PROGRAM='
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t wanted;
+
+static void note(int number) { wanted = number; }
+
+__attribute__((noinline)) void spin_here(long until_ms)
+{
+    struct timespec now;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until_ms);
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void sleep_here(void)
+{
+    nanosleep(&(struct timespec){0, 300000000}, NULL);
+    __asm__ volatile("");
+}
+
+static void *thread(void *argument)
+{
+    sleep_here();
+    return argument;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t sleeper;
+    if (argc > 1 && strcmp(argv[1], "wait") == 0) {
+        signal(SIGTERM, note);
+        puts("ready");
+        fflush(stdout);
+        while (!wanted)
+            pause();
+        printf("signal %d\n", wanted);
+        return 7;
+    }
+    pthread_create(&sleeper, NULL, thread, NULL);
+    spin_here(200);
+    pthread_join(sleeper, NULL);
+    printf("%d arguments, preload %s\n", argc, getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "none");
+    return 3;
+}
+'
+
+# Its output and status as bare, a profile with its functions, and one line that says why it is recorded so.
+check() { # NAME WHY PROGRAM FUNCTIONS...
+    local name=$1 why=$2 program=$3 bare status function
+    shift 3
+    echo "== $name"
+    bare=$("$program" a b)
+    status=$?
+    WALLPROF_OVERHEAD=off "$WALLPROF" run -o "$TMP/$name.pb.gz" "$program" a b >"$TMP/stdout" 2>"$TMP/stderr"
+    assert_equal "exit status of $name" "$?" "$status"
+    assert_equal "output of $name" "$(cat "$TMP/stdout")" "$bare"
+    assert_equal "what is said of $name" "$(sed -n 1p "$TMP/stderr")" "wallprof: $program: $why: recorded from outside"
+    assert_equal "the second line" "$(sed -n '2s/ -- .*//p' "$TMP/stderr")" "wallprof: profile in $TMP/$name.pb.gz"
+    assert_equal "lines on stderr" "$(wc -l <"$TMP/stderr")" 2
+    check_profile "$TMP/$name.pb.gz"
+    read_pprof comments "$TMP/$name.pb.gz"
+    for function in "$@"; do
+        assert_function "$TMP/$name.pb.gz" "$function"
+    done
+    refuse "$name" "$why" "$program"
+}
+
+# With the choice taken away it is refused.
+refuse() { # NAME WHY PROGRAM
+    WALLPROF_EXTERNAL=never "$WALLPROF" run -o "$TMP/never.pb.gz" "$3" >"$TMP/stdout" 2>"$TMP/stderr"
+    assert_equal "status of $1 that is refused" "$?" 125
+    grep -qF "$3: $2" "$TMP/stderr" || fail "the refusal of $1 says $(cat "$TMP/stderr")"
+    [ ! -e "$TMP/never.pb.gz" ] || fail "$1 is refused, and has a profile"
+}
+
+# Stacks end where threads begin: 99 % of the samples at one of these functions, as check_roots has it for shared C libraries.
+assert_rooted() { # NAME FUNCTIONS (a regular expression)
+    read_pprof roots "$TMP/$1.pb.gz" >"$TMP/roots"
+    awk -v "root=^($2)\$" '{ all += $3; if ($5 ~ root) good += $3 } END { exit !(all && good >= 0.99 * all) }' "$TMP/roots" && return
+    cat "$TMP/roots"
+    fail "stacks of $1 do not end where its threads begin"
+}
+
+build_c() { # NAME COMPILER FLAGS...
+    local name=$1
+    shift
+    printf '%s' "$PROGRAM" >"$TMP/main.c"
+    "$@" -g -O1 -o "$TMP/$name" "$TMP/main.c" -lpthread
+}
+
+check_static() {
+    build_c static "${CC:-gcc}" -static || skip "nothing can be linked statically"
+    check static "statically linked" "$TMP/static" spin_here sleep_here main
+    assert_rooted static '_start|clone3?'
+}
+
+check_musl() {
+    type -P musl-gcc >/dev/null || { leave_out musl 'the package musl-tools is not installed' && return; }
+    build_c musl musl-gcc
+    check musl "its C library is musl" "$TMP/musl" spin_here
+}
+
+check_busybox() {
+    local busybox
+    busybox=$(type -P busybox) && ! ldd "$busybox" >/dev/null 2>&1 || { leave_out busybox 'there is no static busybox' && return; }
+    check busybox "statically linked" "$busybox" main
+}
+
+check_go() {
+    type -P go >/dev/null || { leave_out go 'go is not installed' && return; }
+    cat >"$TMP/main.go" <<'SOURCE'
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+//go:noinline
+func spinHere(rounds int) int {
+	sum := 0
+	for i := 0; i < rounds; i++ {
+		sum += i ^ sum
+	}
+	return sum
+}
+
+func main() {
+	done := make(chan int)
+	go func() { done <- spinHere(500000000) }()
+	fmt.Println(len(os.Args), "arguments", <-done)
+	os.Exit(3)
+}
+SOURCE
+    (cd "$TMP" && HOME=$TMP GOCACHE=$TMP/cache GO111MODULE=off CGO_ENABLED=0 go build -o go main.go) || fail "go does not build"
+    check go "statically linked" "$TMP/go" main.spinHere
+    # goroutines begin there; what the runtime does on stacks of its own has no tables
+    "$WALLPROF" export -o "$TMP/go.folded" "$TMP/go.pb.gz" 2>/dev/null || fail "the profile of go cannot be exported"
+    awk '/;main.spinHere / { all += $NF; if (/;runtime.goexit[^;]*;main.main.func1;main.spinHere /) good += $NF }
+        END { exit !(all && good >= 0.99 * all) }' "$TMP/go.folded" || fail "goroutines do not end where they begin: $(cat "$TMP/go.folded")"
+}
+
+check_rust() {
+    local rustc=${RUSTC:-$(type -P rustc || echo "$HOME/.cargo/bin/rustc")}
+    "$rustc" --version >/dev/null 2>&1 || { leave_out rust 'rustc is not installed' && return; }
+    cat >"$TMP/main.rs" <<'SOURCE'
+use std::time::{Duration, Instant};
+
+#[inline(never)]
+#[no_mangle]
+pub extern "C" fn spin_here() -> u64 {
+    let end = Instant::now() + Duration::from_millis(500);
+    let mut rounds = 0;
+    while Instant::now() < end {
+        rounds += 1;
+    }
+    rounds
+}
+
+fn main() {
+    let rounds = std::thread::spawn(|| spin_here()).join().unwrap();
+    println!("{} arguments", std::env::args().count());
+    std::process::exit(if rounds > 0 { 3 } else { 4 });
+}
+SOURCE
+    "$rustc" -g -O -C target-feature=+crt-static -o "$TMP/rust" "$TMP/main.rs" || { leave_out rust 'rustc does not link statically' && return; }
+    check rust "statically linked" "$TMP/rust" spin_here
+    assert_rooted rust '_start|clone3?'
+}
+
+check_private() {
+    [ "$(id -u)" -eq 0 ] || { leave_out set-uid 'only root can make such a program, and trace it' && return; }
+    build_c private "${CC:-gcc}"
+    chmod 755 "$TMP" # for that user
+    chown 65534 "$TMP/private" && chmod 4755 "$TMP/private"
+    check set-uid set-uid "$TMP/private" spin_here sleep_here
+    check_roots "$TMP/set-uid.pb.gz"
+}
+
+# Where nobody has to choose, the user can; and a script is what its interpreter is.
+check_choice() {
+    echo "== choice"
+    build_c dynamic "${CC:-gcc}"
+    "$WALLPROF" run --external -o "$TMP/asked.pb.gz" "$TMP/dynamic" a b >"$TMP/stdout" 2>"$TMP/stderr"
+    assert_equal "exit status" "$?" 3
+    assert_equal "output" "$(cat "$TMP/stdout")" "3 arguments, preload none"
+    assert_equal "lines on stderr" "$(wc -l <"$TMP/stderr")" 1
+    check_profile "$TMP/asked.pb.gz"
+    check_roots "$TMP/asked.pb.gz"
+    assert_function "$TMP/asked.pb.gz" spin_here
+    printf '#!%s\n' "$TMP/static" >"$TMP/script"
+    chmod +x "$TMP/script"
+    "$WALLPROF" run -o "$TMP/script.pb.gz" "$TMP/script" >/dev/null 2>"$TMP/stderr"
+    assert_equal "exit status of a script" "$?" 3
+    grep -qF "wallprof: $TMP/script: its interpreter $TMP/static: statically linked: recorded" "$TMP/stderr" || fail "of a script it says $(cat "$TMP/stderr")"
+    assert_function "$TMP/script.pb.gz" spin_here
+    "$WALLPROF" run --external --delay 1s "$TMP/dynamic" >/dev/null 2>"$TMP/stderr"
+    assert_equal "status with --delay" "$?" 125
+    "$WALLPROF" run --quiet -o "$TMP/quiet.pb.gz" "$TMP/static" >/dev/null 2>"$TMP/stderr"
+    assert_equal "what --quiet says" "$(cat "$TMP/stderr")" ""
+    assert_function "$TMP/quiet.pb.gz" spin_here
+}
+
+# Starts the program that waits for a signal, under wallprof run: $run. Its own pid is in $program.
+begin() { # NAME
+    rm -f "$TMP/said"
+    "$WALLPROF" run -o "$TMP/$1.pb.gz" "$TMP/static" wait >"$TMP/said" 2>"$TMP/$1.err" &
+    run=$!
+    until grep -q ready "$TMP/said"; do
+        kill -0 "$run" 2>/dev/null || fail "$1: it has not begun: $(cat "$TMP/$1.err")"
+        sleep 0.01
+    done
+    program=$(pgrep -P "$run" -x static)
+    recorder=$(pgrep -P "$run" -x wallprof)
+    until [ -n "$(find "${TMPDIR:-/tmp}"/wallprof-run.* -name "wallprof.$program.*.live.store" 2>/dev/null)" ]; do sleep 0.01; done
+}
+
+assert_ending() { # NAME TEXT
+    read_pprof comments "$TMP/$1.pb.gz" | grep -F -- "$2" >/dev/null || fail "of $1 the profile says $(read_pprof comments "$TMP/$1.pb.gz")"
+}
+
+# Signals reach the program, and whoever is killed, it ends by itself and there is a profile.
+check_ends() {
+    echo "== ends"
+    local run program recorder status
+    begin term
+    kill -TERM "$run"
+    wait "$run"
+    assert_equal "status after SIGTERM" "$?" 7
+    assert_equal "output after SIGTERM" "$(tail -n 1 "$TMP/said")" "signal 15"
+    check_profile "$TMP/term.pb.gz"
+    begin killed
+    kill -KILL "$program"
+    wait "$run" 2>/dev/null
+    assert_equal "status of a program that is killed" "$?" 137
+    assert_ending killed "killed by signal 9 (KILL)"
+    begin recorder
+    kill -KILL "$recorder"
+    kill -TERM "$program"
+    wait "$run"
+    assert_equal "status without the recorder" "$?" 7
+    check_profile "$TMP/recorder.pb.gz"
+    begin run
+    kill -KILL "$run"
+    wait "$run" 2>/dev/null
+    grep -q '^TracerPid:.0' "/proc/$program/status" || fail "it is traced still"
+    kill -TERM "$program"
+    until [ -s "$TMP/run.pb.gz" ]; do sleep 0.01; done
+    check_profile "$TMP/run.pb.gz"
+    until ! kill -0 "$recorder" 2>/dev/null; do sleep 0.01; done
+    assert_equal "what the program says without wallprof run" "$(tail -n 1 "$TMP/said")" "signal 15"
+}
+
+check_static
+check_choice
+check_ends
+check_musl
+check_busybox
+check_go
+check_rust
+check_private
+exit "$bad"
