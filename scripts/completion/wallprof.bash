@@ -106,7 +106,7 @@ _wallprof_arguments() { # COMMAND
     callers,-*) _wallprof_words '--callees --lines --idle --json --help' ;;
     waits,-*) _wallprof_words '--lines --group --dot --output --json --help' ;;
     blame,-*) _wallprof_words '--lines --json --output --help' ;;
-    attach,-*) _wallprof_words '--output --duration --hz --overhead --top --quiet --verbose --help' ;;
+    attach,-*) _wallprof_words '--output --duration --hz --overhead --follow --top --quiet --verbose --help' ;;
     attach,*) [[ $option == -o || $option == --output ]] && _wallprof_files ;;
     explain,-*) _wallprof_words '--lines --json --output --help' ;;
     view,-*) _wallprof_words '--output --print --serve --help' ;;

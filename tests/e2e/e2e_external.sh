@@ -1,6 +1,6 @@
 #!/bin/bash
 # wallprof run records programs from outside that a preload cannot reach, says so in one line, and they do not notice:
-# static ones of C, Rust and Go, one of musl, and one that is set-uid. See docs/design/external.md.
+# static ones of C, Rust and Go, one of musl, and one that is set-uid. What they start is recorded too. See docs/design/external.md.
 # shellcheck source=tests/lib/e2e.sh
 . "$(dirname "$0")/../lib/e2e.sh"
 ! is_emulated || skip "an emulator has no ptrace"
@@ -12,6 +12,7 @@ PROGRAM='
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,9 +41,69 @@ static void *thread(void *argument)
     return argument;
 }
 
+/* Each process says who it is, waits until it may go on, and has a function of its own. */
+__attribute__((noinline)) void await(const char *who)
+{
+    char byte;
+    printf("%s %d\n", who, getpid());
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        ;
+    spin_here(100);
+}
+
+__attribute__((noinline)) void be_forked(void)
+{
+    await("forked");
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void be_executed(void)
+{
+    await("executed");
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) void be_grandchild(void)
+{
+    await("grandchild");
+    __asm__ volatile("");
+}
+
+static int family(void)
+{
+    if (fork() == 0) {
+        be_forked();
+        _exit(0);
+    }
+    if (fork() == 0) {
+        execl("/proc/self/exe", "again", "executed", NULL);
+        _exit(1);
+    }
+    await("first");
+    while (wait(NULL) > 0)
+        ;
+    return 5;
+}
+
+static int executed(void)
+{
+    if (fork() == 0) {
+        be_grandchild();
+        _exit(0);
+    }
+    be_executed();
+    wait(NULL);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t sleeper;
+    if (argc > 1 && strcmp(argv[1], "family") == 0)
+        return family();
+    if (argc > 1 && strcmp(argv[1], "executed") == 0)
+        return executed();
     if (argc > 1 && strcmp(argv[1], "wait") == 0) {
         signal(SIGTERM, note);
         puts("ready");
@@ -267,8 +328,74 @@ check_ends() {
     assert_equal "what the program says without wallprof run" "$(tail -n 1 "$TMP/said")" "signal 15"
 }
 
+# Waits until each process of the family has said its number, and is recorded. Their numbers are in $family, the first one's in
+# $first; the family goes on when descriptor 3 is closed.
+await_family() {
+    local pid
+    until [ "$(wc -l <"$TMP/said")" -eq 4 ]; do sleep 0.01; done
+    family=$(awk '{ print $2 }' "$TMP/said") first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
+    for pid in $family; do
+        until [ -n "$(find "$TMP/runs" -name "wallprof.$pid.*.live.store" 2>/dev/null)" ]; do sleep 0.01; done
+    done
+}
+
+assert_family() { # NAME
+    local who pid file
+    while read -r who pid; do
+        file=$TMP/$1.$pid.pb.gz
+        [ "$who" != first ] || file=$TMP/$1.pb.gz
+        check_profile "$file"
+        assert_rooted "$(basename "$file" .pb.gz)" '_start|clone3?'
+        [ "$who" = first ] || assert_function "$file" "be_$who"
+        assert_function "$file" await
+    done <"$TMP/said"
+    [ -z "$(ls "$TMP/runs")" ] || fail "$(ls "$TMP/runs") is left"
+}
+
+# The recorders of a family that attach has started, and attach itself: none of them is left.
+until_no_recorder() {
+    until ! pgrep -f "attach --run $TMP/runs" >/dev/null; do sleep 0.01; done
+}
+
+# Processes that it starts are recorded too: forked, executed, and theirs.
+check_follow() {
+    echo "== follow"
+    local family first run pid
+    mkdir "$TMP/runs" && rm -f "$TMP/said"
+    mkfifo "$TMP/in"
+    TMPDIR=$TMP/runs "$WALLPROF" run --overhead off -o "$TMP/run-family.pb.gz" "$TMP/static" family <"$TMP/in" >"$TMP/said" 2>"$TMP/stderr" &
+    run=$!
+    exec 3>"$TMP/in"
+    await_family
+    exec 3>&-
+    wait "$run"
+    assert_equal "status of a family" "$?" 5
+    grep -q "and of 3 other processes in" "$TMP/stderr" || fail "of a family it says $(cat "$TMP/stderr")"
+    assert_family run-family
+    for round in attach killed; do
+        rm -f "$TMP/said"
+        "$TMP/static" family <"$TMP/in" >"$TMP/said" &
+        exec 3>"$TMP/in"
+        until [ "$(wc -l <"$TMP/said")" -eq 4 ]; do sleep 0.01; done
+        first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
+        TMPDIR=$TMP/runs "$WALLPROF" attach --follow --overhead off -o "$TMP/$round.pb.gz" "$first" 2>"$TMP/stderr" 3>&- &
+        run=$!
+        await_family
+        [ "$round" != killed ] || { kill -KILL "$run" && until_no_recorder; }
+        exec 3>&-
+        wait "$first"
+        assert_equal "status of a family that is attached to" "$?" 5
+        wait "$run" 2>/dev/null
+        [ "$round" = killed ] || assert_family "$round"
+    done
+    assert_equal "stores that are left" "$(find "$TMP/runs" -name '*.live.store' | wc -l)" 4
+    "$WALLPROF" recover "$TMP"/runs/* >/dev/null || fail "what was recorded before the kill cannot be had"
+    assert_rooted killed '_start|clone3?'
+}
+
 check_static
 check_choice
+check_follow
 check_ends
 check_musl
 check_busybox

@@ -173,16 +173,31 @@ static bool has_process_ended(const struct attach *attach)
     return poll(&ended, 1, 0) > 0;
 }
 
+/* The first recorder has ended, or was killed. */
+static bool is_leash_gone(const struct attach *attach)
+{
+    struct pollfd leash = {.fd = attach->leash, .events = POLLIN};
+    return attach->leash >= 0 && poll(&leash, 1, 0) > 0;
+}
+
 /* The signals that end the recording, and the one that tells that a thread stands still. */
 static void fill_awaited(const struct attach *attach, sigset_t *ret)
 {
     sigemptyset(ret);
     sigaddset(ret, SIGCHLD);
-    if (attach->is_held) /* what comes to its whole group is for the program */
+    if (attach->is_deaf)
         return;
     sigaddset(ret, SIGINT);
     sigaddset(ret, SIGTERM);
     sigaddset(ret, SIGHUP);
+}
+
+/* How long to wait: children are looked for in between. */
+static struct timespec left_until(const struct attach *attach, uint64_t deadline_ns, uint64_t now_ns)
+{
+    const struct attach_follow *follow = &attach->follow;
+    const bool is_sooner = follow->is_on && follow->due_ns > now_ns && follow->due_ns < deadline_ns;
+    return clock_ns_timespec((is_sooner ? follow->due_ns : deadline_ns) - now_ns);
 }
 
 /* Threads that have come to stand still are observed at once, as they wait for it. False: it is to end. */
@@ -191,12 +206,13 @@ static bool wait_until(struct attach *attach, uint64_t deadline_ns)
     sigset_t awaited;
     fill_awaited(attach, &awaited);
     for (;;) {
+        attach_follow_look(&attach->follow, attach->directory, &attach->threads, clock_monotonic_ns());
         const uint64_t now_ns = clock_monotonic_ns();
         if (sampler_came_late(attach->sampler, deadline_ns, now_ns))
             sampler_note_gap(attach->sampler, deadline_ns, now_ns, false);
         if (now_ns >= deadline_ns)
             return true;
-        const struct timespec left = clock_ns_timespec(deadline_ns - now_ns);
+        const struct timespec left = left_until(attach, deadline_ns, now_ns);
         sampler_begin_wait(attach->sampler);
         const int number = sigtimedwait(&awaited, NULL, &left);
         if (number == SIGCHLD)
@@ -239,7 +255,7 @@ static void record(struct attach *attach)
         const uint64_t tick_ns = sampler->tick.deadline_ns;
         goes_on = wait_until(attach, tick_ns < last_ns ? tick_ns : last_ns);
         attach->has_ended = has_process_ended(attach);
-        goes_on = goes_on && !attach->has_ended && clock_monotonic_ns() < last_ns;
+        goes_on = goes_on && !attach->has_ended && !is_leash_gone(attach) && clock_monotonic_ns() < last_ns;
         if (goes_on)
             one_tick(attach);
     }

@@ -8,6 +8,7 @@
 #ifndef WALLPROF_ATTACH_H
 #define WALLPROF_ATTACH_H
 
+#include "attach_follow.h"
 #include "attach_modules.h"
 #include "attach_observe.h"
 #include "base/log.h"
@@ -26,8 +27,11 @@ struct attach {
     pid_t pid;
     const struct config *config; /* of it: sampler, labels, timeline, duration_ns */
     struct log *log;
-    int directory;   /* an open /proc/PID */
-    bool is_held;    /* the calling thread traces it, and it stands still at its exec */
+    int directory; /* an open /proc/PID */
+    bool is_held;  /* the calling thread traces it, and it stands still at its exec */
+    bool is_deaf;  /* no signal ends the recording: what comes to its process group is for the program */
+    int leash;     /* the recording ends when nobody can write to this pipe any more; -1: none */
+    struct attach_follow follow; /* its children; all 0: they are not followed */
     const char *run; /* the directory of a run, where the recording is kept while it is made; NULL: none */
     int store;       /* without a run: a new and empty file for that, taken over; 0: none */
 

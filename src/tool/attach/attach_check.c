@@ -51,20 +51,38 @@ static void name_of(long pid, char ret[64])
 
 /* ---- what it is ---- */
 
+/* Where the fields of /proc/PID/stat begin: at the blank before its state. NULL: it is gone. */
+static const char *read_fields(int directory, char text[TEXT_BYTES])
+{
+    const char *name_end = read_text(directory, "stat", text) ? strrchr(text, ')') : NULL;
+    return name_end && name_end[1] ? name_end + 1 : NULL;
+}
+
+static bool has_ended(const char *fields)
+{
+    return fields[1] == 'Z' || fields[1] == 'X';
+}
+
+bool attach_check_is_gone(int directory)
+{
+    char text[TEXT_BYTES];
+    const char *fields = read_fields(directory, text);
+    return !fields || has_ended(fields);
+}
+
 static int check_kind(pid_t pid, int directory)
 {
     char text[TEXT_BYTES];
-    const char *at = read_text(directory, "stat", text) ? strrchr(text, ')') : NULL;
+    const char *at = read_fields(directory, text);
     if (!at)
         return attach_check_missing(pid);
-    const char state = at[1] ? at[2] : '\0';
-    for (int field = FIELD_STATE; at && field <= FIELD_FLAGS; field++)
+    if (has_ended(at))
+        return command_fail("process %d has ended already, and waits only for its parent to notice",
+                            (int)pid);
+    for (int field = FIELD_STATE; at && field < FIELD_FLAGS; field++)
         at = strchr(at + 1, ' ');
     if (at && (strtoul(at, NULL, 10) & kernel_thread_flag))
         return command_fail("process %d is a thread of the kernel: it runs no program", (int)pid);
-    if (state == 'Z' || state == 'X')
-        return command_fail("process %d has ended already, and waits only for its parent to notice",
-                            (int)pid);
     return 0;
 }
 
@@ -127,9 +145,16 @@ static bool has_filter(void)
 
 void attach_check_explain(int error, char ret[ATTACH_WHY_BYTES])
 {
+    char status[TEXT_BYTES], name[64];
     const long scope = ptrace_scope();
     const bool is_forbidden = error == EPERM || error == EACCES;
-    if (is_forbidden && scope == 3)
+    read_text(AT_FDCWD, "/proc/self/status", status);
+    const long tracer = status_number(status, "\nTracerPid:");
+    if (is_forbidden && tracer) {
+        name_of(tracer, name);
+        snprintf(ret, ATTACH_WHY_BYTES, "process %s traces it already, and there can be only one tracer",
+                 name);
+    } else if (is_forbidden && scope == 3)
         snprintf(ret, ATTACH_WHY_BYTES, ALLOWED_TO_NOBODY);
     else if (is_forbidden && scope == 2 && geteuid() != 0)
         snprintf(ret, ATTACH_WHY_BYTES,
@@ -175,10 +200,15 @@ static int check_access(pid_t pid, int directory)
     int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
     const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text);
     int error = bytes < 0 ? -errno : 0;
+    bool is_call_forbidden = false;
     if (fd >= 0)
         close(fd);
-    if (error == 0)
+    if (error == 0) {
         error = trace_try(pid);
+        is_call_forbidden = error == -EPERM; /* what the file is shown for would be allowed */
+    }
+    if (is_call_forbidden && has_filter())
+        return command_fail("process %d cannot be looked at: " FILTERED, (int)pid);
     if (error == -EPERM || error == -EACCES)
         return refuse(pid, directory);
     if (error == -ESRCH)
@@ -186,20 +216,20 @@ static int check_access(pid_t pid, int directory)
     return error < 0 ? command_fail("process %d cannot be looked at: %s", (int)pid, error_text(-error)) : 0;
 }
 
-bool attach_check_kernel(pid_t pid)
+bool attach_check_kernel(void)
 {
-    char path[64], text[TEXT_BYTES];
+    char text[TEXT_BYTES];
     unsigned long long cpu_ns = 0, delay_ns = 0, runs = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
-    if (read_text(AT_FDCWD, path, text))
+    if (read_text(AT_FDCWD, "/proc/thread-self/schedstat", text))
         sscanf(text, "%llu %llu %llu", &cpu_ns, &delay_ns, &runs);
     return runs > 0;
 }
 
 static int check_kernel(pid_t pid, int directory)
 {
+    (void)pid;
     (void)directory;
-    return attach_check_kernel(pid) ? 0 : command_fail(ATTACH_KERNEL_TOO_SILENT);
+    return attach_check_kernel() ? 0 : command_fail(ATTACH_KERNEL_TOO_SILENT);
 }
 
 /* ---- all of it ---- */

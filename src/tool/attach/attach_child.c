@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -110,6 +111,18 @@ static int record_held(struct attach *attach, const struct attach_child *child, 
     return error;
 }
 
+/* As WALLPROF_FOLLOW asks for it. From outside fork and exec are the same. */
+static void follow_children(struct attach *attach)
+{
+    if (!attach->config->follows_fork && !attach->config->follows_exec)
+        return;
+    if (!attach_follow_is_possible())
+        command_fail("this kernel does not tell who is whose child (CONFIG_PROC_CHILDREN): children of the "
+                     "program are not recorded");
+    else if (attach_follow_begin(&attach->follow, attach->run, true) < 0)
+        attach->follow.is_on = false;
+}
+
 bool attach_child_record(const struct attach_child *child)
 {
     static struct config config;
@@ -121,11 +134,20 @@ bool attach_child_record(const struct attach_child *child)
         return true;
     log_init(&log, LOG_WARNING);
     config_read(&config, &log, environ);
-    attach = (struct attach){
-        .pid = child->pid, .config = &config, .log = &log, .is_held = true, .run = child->run};
+    attach = (struct attach){.pid = child->pid,
+                             .config = &config,
+                             .log = &log,
+                             .is_held = true,
+                             .is_deaf = true,
+                             .leash = -1,
+                             .run = child->run};
     snprintf(path, sizeof path, "/proc/%d", (int)child->pid);
     attach.directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    unsetenv("LD_PRELOAD"); /* for recorders of its children, which are the tool */
+    follow_children(&attach);
     const int error = record_held(&attach, child, &has_parent);
+    if (attach.follow.is_on && !attach_follow_end(&attach.follow))
+        fputs(ATTACH_UNRECORDED, stderr);
     if (error < 0)
         command_fail("the program cannot be recorded: %s", error_text(-error));
     log_flush(&log);

@@ -90,5 +90,7 @@ int attach_store_end(struct attach *attach)
     names.offset = mapped_store_cut(store);
     mapped_store_close(store, since(attach->start_ns, attach->end_ns), restraint, sampler->deadlock_notes,
                        &names);
+    close(store->fd); /* and with it the lock */
+    mapped_store_lose_file(store);
     return 0;
 }

@@ -1,4 +1,5 @@
 /* wallprof attach: records a process that runs already, from outside (tool/attach). */
+#include "attach_family.h"
 #include "commands.h"
 #include "base/number_names.h"
 #include "config/config.h"
@@ -6,6 +7,7 @@
 #include "profile/store.h"
 #include "tool/attach/attach.h"
 #include "tool/attach/attach_check.h"
+#include "tool/attach/attach_store.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_names.h"
@@ -33,13 +35,14 @@ static const char help[] =
     "      --hz N           ticks a second, 1 to 10000. Default: 100\n"
     "      --overhead P     per cent of the CPU time of the process that this may take,\n"
     "                       or off. Default: 1\n"
+    "  -f, --follow         record the processes that it starts, too: a profile each\n"
     "  -t, --top            show where the time went, as wallprof top does\n"
     "  -q, --quiet          do not say where the profile is\n"
     "  -v, --verbose        say how often threads stood still, and how long\n"
     "\n"
     "The process must be yours, and the system must allow it. Root may record any.\n";
 
-enum { OPTION_HZ = 256, OPTION_OVERHEAD, PID_MAX = 4194304 };
+enum { OPTION_HZ = 256, OPTION_OVERHEAD, OPTION_RUN, PID_MAX = 4194304 };
 
 struct attach_command {
     struct output_files outputs;
@@ -48,6 +51,8 @@ struct attach_command {
     struct attach attach;
     char default_name[64];
     bool shows_top, is_quiet, is_verbose;
+    bool follows;    /* its children are recorded too */
+    const char *run; /* the directory of a run, for which a recorder has started this one; NULL: a user has */
 };
 
 /* ---- options ---- */
@@ -86,6 +91,12 @@ static int read_option(struct attach_command *command, int option, char **argv, 
         return set_option("WALLPROF_OVERHEAD", "overhead", optarg);
     case 't':
         command->shows_top = true;
+        return 0;
+    case 'f':
+        command->follows = true;
+        return 0;
+    case OPTION_RUN:
+        command->run = optarg;
         return 0;
     case 'q':
         command->is_quiet = true;
@@ -213,26 +224,70 @@ static int record(struct attach_command *command)
     return status;
 }
 
-static int attach_to(struct attach_command *command, const char *argument)
+/* A child of a process that another recorder records: nobody reads what is said here. */
+static int record_for_run(struct attach_command *command)
+{
+    struct attach *attach = &command->attach;
+    attach->is_deaf = true;
+    attach->leash = ATTACH_LEASH_FD;
+    attach->run = command->run;
+    int error = attach_follow_begin(&attach->follow, attach->run, false);
+    if (error == 0)
+        error = attach_init(attach);
+    if (error == 0)
+        error = attach_record(attach);
+    if (error == 0)
+        error = attach_store_end(attach);
+    attach_deinit(attach);
+    const bool is_whole = attach_follow_end(&attach->follow);
+    return error < 0 || !is_whole;
+}
+
+static int record_family(struct attach_command *command)
+{
+    const struct attach_family family = {.attach = &command->attach,
+                                         .config = &command->config,
+                                         .outputs = &command->outputs,
+                                         .is_quiet = command->is_quiet,
+                                         .shows_top = command->shows_top};
+    const int status = attach_family_record(&family);
+    if (command->is_verbose)
+        say_stops(&command->attach);
+    return status;
+}
+
+static int attach_to(struct attach_command *command)
+{
+    struct attach *attach = &command->attach;
+    int status = command->run || command->follows ? 0 : settle_outputs(command);
+    if (status)
+        return status;
+    status = attach_check(attach->pid, attach->directory);
+    if (status && command->run)
+        return !attach_check_is_gone(attach->directory);
+    if (status)
+        return status;
+    if (command->run)
+        return record_for_run(command);
+    return command->follows ? record_family(command) : record(command);
+}
+
+static int attach_with(struct attach_command *command, const char *argument)
 {
     long pid;
     char path[64];
     struct attach *attach = &command->attach;
     if (!command_number(argument, 1, PID_MAX, &pid))
         return command_misused("attach", "%s is not the number of a process", argument);
-    *attach = (struct attach){.pid = (pid_t)pid, .config = &command->config, .log = &command->log};
+    *attach =
+        (struct attach){.pid = (pid_t)pid, .config = &command->config, .log = &command->log, .leash = -1};
     log_init(&command->log, LOG_WARNING);
     config_read(&command->config, &command->log, environ);
-    int status = settle_outputs(command);
-    if (status)
-        return status;
     snprintf(path, sizeof path, "/proc/%ld", pid);
     attach->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (attach->directory < 0)
-        return attach_check_missing(attach->pid);
-    status = attach_check(attach->pid, attach->directory);
-    if (status == 0)
-        status = record(command);
+        return command->run ? 0 : attach_check_missing(attach->pid);
+    const int status = attach_to(command);
     log_flush(&command->log);
     close(attach->directory);
     return status;
@@ -240,18 +295,21 @@ static int attach_to(struct attach_command *command, const char *argument)
 
 int command_attach(int argc, char **argv)
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"out", required_argument, NULL, 'o'}, /* as for run */
-                                            {"duration", required_argument, NULL, 'd'},
-                                            {"hz", required_argument, NULL, OPTION_HZ},
-                                            {"overhead", required_argument, NULL, OPTION_OVERHEAD},
-                                            {"top", no_argument, NULL, 't'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"verbose", no_argument, NULL, 'v'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"output", required_argument, NULL, 'o'},
+        {"out", required_argument, NULL, 'o'}, /* as for run */
+        {"duration", required_argument, NULL, 'd'},
+        {"hz", required_argument, NULL, OPTION_HZ},
+        {"overhead", required_argument, NULL, OPTION_OVERHEAD},
+        {"top", no_argument, NULL, 't'},
+        {"follow", no_argument, NULL, 'f'},
+        {"run", required_argument, NULL, OPTION_RUN}, /* attach_follow.c */
+        {"quiet", no_argument, NULL, 'q'},
+        {"verbose", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {0}};
     static struct attach_command command = {.outputs = {.command = "attach"}};
-    for (int option; (option = getopt_long(argc, argv, "o:d:tqvh", options, NULL)) >= 0;) {
+    for (int option; (option = getopt_long(argc, argv, "o:d:ftqvh", options, NULL)) >= 0;) {
         if (option == 'h')
             return output_print(help);
         int status = read_option(&command, option, argv, options);
@@ -260,5 +318,5 @@ int command_attach(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return command_misused("attach", "one PID is needed");
-    return attach_to(&command, argv[optind]);
+    return attach_with(&command, argv[optind]);
 }

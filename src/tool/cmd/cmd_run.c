@@ -20,6 +20,7 @@
 #include "tool/run/run_files.h"
 #include "tool/run/run_options.h"
 #include "tool/run/runtime_names.h"
+#include "run_end.h"
 #include "run_external.h"
 
 #include <errno.h>
@@ -167,27 +168,6 @@ static int prepare(struct run *run)
 
 /* ---- after the end ---- */
 
-/* Makes the profiles of the stores, and says so where the processes did of theirs. */
-static void gather(struct run *run)
-{
-    char lock[16], pid[16], status[16];
-    const int end = run->child.status;
-    char *argv[16] = {"wallprof", "gather", "--lock",           lock, "--pid", pid,
-                      "--status", status,   run->directory.path};
-    int count = 9;
-    snprintf(lock, sizeof lock, "%d", run->directory.lock_fd);
-    snprintf(pid, sizeof pid, "%d", run->child.pid);
-    snprintf(status, sizeof status, "%d",
-             WIFSIGNALED(end) ? RUN_SIGNAL_STATUS + WTERMSIG(end) : WEXITSTATUS(end));
-    if (run->options.merges)
-        argv[count++] = "--merge";
-    if (*run->report) {
-        argv[count++] = "--also";
-        argv[count++] = run->report;
-    }
-    run_tool(argv, run->directory.written_fd, run->directory.lock_fd);
-}
-
 static void say(const struct run *run)
 {
     char ending[64] = "";
@@ -198,17 +178,6 @@ static void say(const struct run *run)
     else if (number)
         snprintf(ending, sizeof ending, ": signal %d ended the program", number);
     run_files_say(&run->files, run->config.interval_ns != 0, ending, stderr);
-}
-
-static void show_report(const struct run *run)
-{
-    const char *file = access(run->report, R_OK) == 0 ? run->report : run_files_main(&run->files);
-    enum file_format format = file ? format_of_name(output_file_name(file)) : FORMAT_HTML;
-    char *argv[] = {"wallprof", "top", (char *)file, NULL};
-    if (format != FORMAT_PPROF && format != FORMAT_STORE)
-        fputs("wallprof: there is nothing for --top to report\n", stderr);
-    else
-        run_tool(argv, STDERR_FILENO, -1);
 }
 
 static int fail(struct run *run)
@@ -234,7 +203,7 @@ static bool may_leave_store(const struct run *run)
 /* Starts it, and waits for its end. 0, or the status of the refusal. */
 static int start_and_await(struct run *run, const struct run_program *program)
 {
-    const struct run_directory *directory = &run->directory;
+    struct run_directory *directory = &run->directory;
     int status = run_child_start(&run->child, program);
     if (status < 0)
         return fail_to_execute(run, -status);
@@ -264,20 +233,21 @@ static int run_program(struct run *run)
     int status = start_and_await(run, &program);
     if (status)
         return status;
+    const struct run_end end = {.directory = &run->directory,
+                                .pid = run->child.pid,
+                                .status = run->child.status,
+                                .merges = run->options.merges,
+                                .report = run->report};
     if (run->directory.lock_fd >= 0)
-        gather(run);
-    FILE *noted = run->directory.written_fd >= 0 ? fdopen(run->directory.written_fd, "r") : NULL;
-    if (noted) {
-        rewind(noted);
-        run_files_add(&run->files, noted, run->child.pid);
-    }
+        run_end_gather(&end);
+    run_end_list(&end, &run->files);
     if (!run->options.is_quiet && run->directory.written_fd < 0)
         fputs("wallprof: the profile is where --out has it; TMPDIR has no room for a note of its name\n",
               stderr);
     else if (!run->options.is_quiet)
         say(run);
     if (run->options.shows_top)
-        show_report(run);
+        run_end_show(&end, &run->files);
     run_directory_end(&run->directory);
     if (!may_leave_store(run))
         runtime_names_end(&run->names, run->child.pid);

@@ -16,7 +16,7 @@ enum { PROGRAM, RECORDER }; /* ends of the socket */
 int run_external_begin(struct run_external *ret, struct refusal *refusal)
 {
     *ret = (struct run_external){.recorder = -1};
-    if (!attach_check_kernel(getpid()))
+    if (!attach_check_kernel())
         return refuse(refusal, RUN_FAILED, "nothing can be recorded from outside: " ATTACH_KERNEL_TOO_SILENT);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret->talk) == 0 &&
         pipe2(ret->ended, O_CLOEXEC) == 0)
@@ -33,22 +33,24 @@ int run_external_hold(void *context)
 
 /* Without a parent that gathers, as it was killed, the recorder does that too. */
 static _Noreturn void record(const struct run_external *external, const struct run_child *child,
-                             const struct run_directory *directory)
+                             struct run_directory *directory)
 {
     const struct attach_child recorded = {.pid = child->pid,
                                           .talk = external->talk[RECORDER],
                                           .ended = external->ended[0],
                                           .run = directory->path};
-    char pid[16], *argv[] = {"wallprof", "gather", "--pid", pid, (char *)directory->path, NULL};
+    char pid[16], *argv[] = {"wallprof", "gather", "--pid", pid, directory->path, NULL};
     snprintf(pid, sizeof pid, "%d", (int)child->pid);
     run_child_drop_streams((const int[]){recorded.talk, recorded.ended}, 2);
-    if (!attach_child_record(&recorded))
+    if (!attach_child_record(&recorded)) {
         run_tool(argv, STDOUT_FILENO, -1);
+        run_directory_end(directory);
+    }
     _exit(0);
 }
 
 void run_external_start(struct run_external *external, const struct run_child *child,
-                        const struct run_directory *directory)
+                        struct run_directory *directory)
 {
     external->recorder = fork();
     if (external->recorder == 0)
@@ -64,8 +66,7 @@ void run_external_end(struct run_external *external, const struct run_child *chi
 {
     if (external->recorder < 0)
         return;
-    if (write(external->ended[1], &child->status, sizeof child->status) < 0)
-        command_fail("the recorder has ended: %s", error_text(errno));
+    (void)!write(external->ended[1], &child->status, sizeof child->status); /* it may have been killed */
     waitpid(external->recorder, NULL, 0); /* it may have been noticed before */
     external->recorder = -1;
 }

@@ -27,7 +27,7 @@ int run_external_hold(void *context);
 /* Starts the recorder of a program that has been started. Of the descriptors here only ended[1] is used
  * afterwards. */
 void run_external_start(struct run_external *external, const struct run_child *child,
-                        const struct run_directory *directory);
+                        struct run_directory *directory);
 
 /* The program has ended. Returns when its recording is complete. */
 void run_external_end(struct run_external *external, const struct run_child *child);

@@ -1,0 +1,70 @@
+#include "attach_family.h"
+#include "base/number_names.h"
+#include "run_end.h"
+#include "tool/attach/attach_store.h"
+#include "tool/io/command.h"
+#include "tool/run/outputs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Also for the recorders of children, by the environment. */
+static int choose_outputs(const struct attach_family *family, struct run_directory *ret,
+                          struct refusal *refusal)
+{
+    static struct run_options options;
+    if (family->outputs->count > 1 + CONFIG_MORE_OUTS_MAX)
+        return refuse(refusal, 1, "--follow writes %d files of each process at most",
+                      1 + CONFIG_MORE_OUTS_MAX);
+    for (int i = 0; i < family->outputs->count; i++) {
+        const char *path = family->outputs->paths[i];
+        if (strcmp(path, "-") == 0)
+            return refuse(refusal, 1, "--follow writes several files, and cannot write to standard output");
+        if (strlen(options.outs) + strlen(path) + 2 > sizeof options.outs)
+            return refuse(refusal, 1, "the names of --output are too long");
+        strcat(strcat(options.outs, i ? "," : ""), path);
+    }
+    int status = outputs_choose(&options, family->config, refusal);
+    return status ? status : run_directory_begin(ret, &options, true, refusal);
+}
+
+static int record(struct attach *attach)
+{
+    int error = attach_follow_begin(&attach->follow, attach->run, true);
+    if (error == 0)
+        error = attach_init(attach);
+    if (error == 0)
+        error = attach_record(attach);
+    if (error == 0)
+        error = attach_store_end(attach);
+    attach_deinit(attach);
+    if (attach->follow.is_on && !attach_follow_end(&attach->follow))
+        fputs(ATTACH_UNRECORDED, stderr);
+    return error;
+}
+
+int attach_family_record(const struct attach_family *family)
+{
+    static struct refusal refusal;
+    static struct run_directory directory;
+    struct attach *attach = family->attach;
+    struct run_files files = {.count = 0};
+    const struct run_end end = {.directory = &directory, .pid = attach->pid, .report = ""};
+    if (!attach_follow_is_possible())
+        return command_fail("--follow: this kernel does not tell who is whose child (CONFIG_PROC_CHILDREN)");
+    if (choose_outputs(family, &directory, &refusal) != 0)
+        return command_fail("%s", refusal.text);
+    attach->run = directory.path;
+    const int error = record(attach);
+    if (error < 0)
+        command_fail("process %d cannot be recorded: %s", (int)attach->pid, error_text(-error));
+    run_end_gather(&end);
+    run_end_list(&end, &files);
+    if (!family->is_quiet)
+        run_files_say(&files, false, "", stderr);
+    if (family->shows_top)
+        run_end_show(&end, &files);
+    run_directory_end(&directory);
+    return error < 0 || files.count == 0;
+}
