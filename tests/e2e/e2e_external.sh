@@ -333,9 +333,13 @@ check_ends() {
 await_family() {
     local pid
     until [ "$(wc -l <"$TMP/said")" -eq 4 ]; do sleep 0.01; done
+    local begin=$SECONDS
     family=$(awk '{ print $2 }' "$TMP/said") first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
     for pid in $family; do
-        until [ -n "$(find "$TMP/runs" -name "wallprof.$pid.*.live.store" 2>/dev/null)" ]; do sleep 0.01; done
+        until [ -n "$(find "$TMP/runs" -name "wallprof.$pid.*.live.store" 2>/dev/null)" ]; do
+            [ $((SECONDS - begin)) -lt "$HANG_S" ] || fail "process $pid is not recorded"
+            sleep 0.01
+        done
     done
 }
 

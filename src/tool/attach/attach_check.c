@@ -181,7 +181,8 @@ static int refuse(pid_t pid, int directory)
         return command_fail("process %d cannot be looked at: this root lacks CAP_SYS_PTRACE, as in a "
                             "container (docker run --cap-add SYS_PTRACE)",
                             (int)pid);
-    if (fstat(directory, &owner) == 0 && (long)owner.st_uid != user)
+    /* the directory itself always belongs to the user */
+    if (fstatat(directory, "syscall", &owner, 0) == 0 && (long)owner.st_uid != user)
         return command_fail(
             "process %d has made itself private (not dumpable, as set-uid programs are): only "
             "root may look at it",
