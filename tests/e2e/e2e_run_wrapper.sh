@@ -193,7 +193,7 @@ b' "$run" env >"$tmp/out" 2>"$tmp/err"
         ok "$help is 80 columns wide" [ "$(awk 'length($0) > 80' "$tmp/out" | wc -l)" -eq 0 ]
         [ "$help" = --help-all ] || ok "$help fits a screen" [ "$(wc -l <"$tmp/out")" -le 24 ]
     done
-    ok '--help-all has all options' [ "$(grep -o '^  --[a-z-]*' "$tmp/out" | wc -l)" -eq 32 ]
+    ok '--help-all has all options' [ "$(grep -o '^  --[a-z-]*' "$tmp/out" | wc -l)" -eq 33 ]
     refuses 125 'unknown option --frequency' --frequency 5 true
     refuses 125 'unknown option -x' -x true
     refuses 125 'option --hz needs a value' --hz
