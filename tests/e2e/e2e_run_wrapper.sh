@@ -266,7 +266,7 @@ check_not_executable() {
 
 # A program that is refused, and every way to get at it through a script.
 refuses_with_scripts() { # TEXT FILE
-    local -x WALLPROF_EXTERNAL=never
+    export WALLPROF_EXTERNAL=never
     refuses 125 "$1" "$2"
     script ./s1 "#!$2 -x"
     refuses 125 "./s1: its interpreter $2: $1" ./s1
@@ -276,6 +276,7 @@ refuses_with_scripts() { # TEXT FILE
     PATH=${2%/*}:$PATH refuses 125 "$1" ./s3
     script ./s4 "#!/usr/bin/env -S -u X A=1 ${2##*/} -v"
     PATH=${2%/*}:$PATH refuses 125 "$1" ./s4
+    unset WALLPROF_EXTERNAL
 }
 
 check_elf() {

@@ -319,6 +319,20 @@ int attach_record(struct attach *attach)
     return error ? -error : recorder.status;
 }
 
+int attach_record_family(struct attach *attach, bool is_first, bool *ret_is_whole)
+{
+    int status = attach_follow_begin(&attach->follow, attach->run, is_first);
+    if (status == 0)
+        status = attach_init(attach);
+    if (status == 0)
+        status = attach_record(attach);
+    if (status == 0)
+        status = attach_store_end(attach);
+    attach_deinit(attach);
+    *ret_is_whole = attach_follow_end(&attach->follow);
+    return status;
+}
+
 int attach_write_store(struct attach *attach, int fd)
 {
     char restraint[OVERHEAD_LIMIT_TEXT_BYTES];

@@ -68,6 +68,12 @@ int attach_record(struct attach *attach);
  */
 int attach_record_held(struct attach *attach);
 
+/*
+ * All of it, for a process that runs and what it starts: from attach_init to attach_deinit, into attach->run.
+ * is_first, and false for a process that could not be recorded: as attach_follow.h has them. 0 or -errno.
+ */
+int attach_record_family(struct attach *attach, bool is_first, bool *ret_is_whole);
+
 /* Fills in attach->process: of the program that it has run last. */
 void attach_describe_process(struct attach *attach);
 

@@ -1,7 +1,6 @@
 #include "attach_family.h"
 #include "base/number_names.h"
 #include "run_end.h"
-#include "tool/attach/attach_store.h"
 #include "tool/io/command.h"
 #include "tool/run/outputs.h"
 
@@ -29,26 +28,12 @@ static int choose_outputs(const struct attach_family *family, struct run_directo
     return status ? status : run_directory_begin(ret, &options, true, refusal);
 }
 
-static int record(struct attach *attach)
-{
-    int error = attach_follow_begin(&attach->follow, attach->run, true);
-    if (error == 0)
-        error = attach_init(attach);
-    if (error == 0)
-        error = attach_record(attach);
-    if (error == 0)
-        error = attach_store_end(attach);
-    attach_deinit(attach);
-    if (attach->follow.is_on && !attach_follow_end(&attach->follow))
-        fputs(ATTACH_UNRECORDED, stderr);
-    return error;
-}
-
 int attach_family_record(const struct attach_family *family)
 {
     static struct refusal refusal;
     static struct run_directory directory;
     struct attach *attach = family->attach;
+    bool is_whole;
     struct run_files files = {.count = 0};
     const struct run_end end = {.directory = &directory, .pid = attach->pid, .report = ""};
     if (!attach_follow_is_possible())
@@ -56,7 +41,9 @@ int attach_family_record(const struct attach_family *family)
     if (choose_outputs(family, &directory, &refusal) != 0)
         return command_fail("%s", refusal.text);
     attach->run = directory.path;
-    const int error = record(attach);
+    const int error = attach_record_family(attach, true, &is_whole);
+    if (!is_whole)
+        fputs(ATTACH_UNRECORDED, stderr);
     if (error < 0)
         command_fail("process %d cannot be recorded: %s", (int)attach->pid, error_text(-error));
     run_end_gather(&end);

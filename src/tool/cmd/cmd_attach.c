@@ -7,7 +7,6 @@
 #include "profile/store.h"
 #include "tool/attach/attach.h"
 #include "tool/attach/attach_check.h"
-#include "tool/attach/attach_store.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_names.h"
@@ -228,18 +227,11 @@ static int record(struct attach_command *command)
 static int record_for_run(struct attach_command *command)
 {
     struct attach *attach = &command->attach;
+    bool is_whole;
     attach->is_deaf = true;
     attach->leash = ATTACH_LEASH_FD;
     attach->run = command->run;
-    int error = attach_follow_begin(&attach->follow, attach->run, false);
-    if (error == 0)
-        error = attach_init(attach);
-    if (error == 0)
-        error = attach_record(attach);
-    if (error == 0)
-        error = attach_store_end(attach);
-    attach_deinit(attach);
-    const bool is_whole = attach_follow_end(&attach->follow);
+    const int error = attach_record_family(attach, false, &is_whole);
     return error < 0 || !is_whole;
 }
 
