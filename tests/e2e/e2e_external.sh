@@ -284,6 +284,24 @@ check_choice() {
     assert_function "$TMP/quiet.pb.gz" spin_here
 }
 
+# A process that executes another program is that one: its store says so while it is recorded, and its profile.
+check_exec() {
+    echo "== exec"
+    local run begin=$SECONDS
+    mkdir "$TMP/exec"
+    # shellcheck disable=SC2016 # the inner shell's
+    TMPDIR=$TMP/exec "$WALLPROF" run --external -o "$TMP/exec.pb.gz" sh -c 'exec "$0" wait' "$TMP/dynamic" >"$TMP/said" 2>"$TMP/stderr" &
+    run=$!
+    until grep -qas "$TMP/dynamic wait" "$TMP"/exec/*/*.live.store && grep -q ready "$TMP/said"; do
+        [ $((SECONDS - begin)) -lt "$HANG_S" ] || fail "the exec is not seen"
+        sleep 0.01
+    done
+    kill -TERM "$run"
+    wait "$run"
+    assert_equal "status after an exec" "$?" 7
+    read_pprof comments "$TMP/exec.pb.gz" | grep -Fx "command: $TMP/dynamic wait" >/dev/null || fail "the profile says $(read_pprof comments "$TMP/exec.pb.gz")"
+}
+
 # Starts the program that waits for a signal, under wallprof run: $run. Its own pid is in $program.
 begin() { # NAME
     rm -f "$TMP/said"
@@ -405,6 +423,7 @@ check_follow() {
 
 check_static
 check_choice
+check_exec
 check_follow
 check_ends
 check_musl

@@ -36,8 +36,9 @@ static void read_command(struct attach *attach)
     ssize_t bytes = fd < 0 ? 0 : read(fd, arguments, sizeof arguments);
     if (fd >= 0)
         close(fd);
-    command_line_describe(arguments, bytes > 0 ? (size_t)bytes : 0, attach->config->arguments,
-                          attach->command, sizeof attach->command);
+    if (bytes > 0) /* else it has ended meanwhile */
+        command_line_describe(arguments, (size_t)bytes, attach->config->arguments, attach->command,
+                              sizeof attach->command);
 }
 
 /* Whether it is in another mount namespace: then its paths are not ours. One of our own namespace with
@@ -92,7 +93,13 @@ void attach_describe_process(struct attach *attach)
 static bool refresh_modules(void *context, struct modules *modules)
 {
     struct attach *attach = context;
-    return attach_modules_refresh(&attach->modules, modules);
+    const uint64_t since_ns = attach->modules.since_ns;
+    const bool is_changed = attach_modules_refresh(&attach->modules, modules);
+    if (since_ns && attach->modules.since_ns != since_ns) { /* an exec */
+        read_command(attach);
+        attach_store_describe(attach);
+    }
+    return is_changed;
 }
 
 static bool observe_thread_of(void *context, struct observer *observer, struct thread *thread,

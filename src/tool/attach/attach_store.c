@@ -75,6 +75,16 @@ int attach_store_begin(struct attach *attach)
     return status < 0 ? abandon(fd, path, status) : 0;
 }
 
+void attach_store_describe(struct attach *attach)
+{
+    struct store_header *header = attach->sampler->mapped_store.header;
+    if (!mapped_store_is_kept(&attach->sampler->mapped_store))
+        return;
+    attach_describe_process(attach);
+    store_describe_process(&header->process, &attach->process);
+    snprintf(header->command, sizeof header->command, "%s", attach->command);
+}
+
 int attach_store_end(struct attach *attach)
 {
     struct sampler *sampler = attach->sampler;
@@ -83,8 +93,7 @@ int attach_store_end(struct attach *attach)
     char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
     if (!mapped_store_is_kept(store))
         return store->header && store->header->live.error ? store->header->live.error : -EIO;
-    attach_describe_process(attach);
-    store_describe_process(&store->header->process, &attach->process);
+    attach_store_describe(attach);
     overhead_limit_describe(&sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
     sampler_show(sampler, attach->end_ns);
     names.offset = mapped_store_cut(store);

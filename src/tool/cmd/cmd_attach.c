@@ -232,7 +232,9 @@ static int record_for_run(struct attach_command *command)
     attach->leash = ATTACH_LEASH_FD;
     attach->run = command->run;
     const int error = attach_record_family(attach, false, &is_whole);
-    return error < 0 || !is_whole;
+    const bool is_lost =
+        error < 0 && !attach_check_is_gone(attach->directory); /* else it was over too soon */
+    return is_lost || !is_whole;
 }
 
 static int record_family(struct attach_command *command)
