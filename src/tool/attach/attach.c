@@ -329,8 +329,10 @@ int attach_record(struct attach *attach)
 int attach_record_family(struct attach *attach, bool is_first, bool *ret_is_whole)
 {
     int status = attach_follow_begin(&attach->follow, attach->run, is_first);
-    if (status == 0)
-        status = attach_init(attach);
+    *ret_is_whole = true;
+    if (status < 0)
+        return status;
+    status = attach_init(attach);
     if (status == 0)
         status = attach_record(attach);
     if (status == 0)
