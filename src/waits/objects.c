@@ -175,24 +175,12 @@ static void read_program(pid_t pid, char *ret, size_t bytes)
     ret[strcspn(ret, "\n")] = '\0';
 }
 
-static bool is_told_apart(struct objects *objects, pid_t pid)
-{
-    for (uint32_t i = 0; i < objects->child_count; i++) {
-        if (objects->children[i] == pid)
-            return true;
-    }
-    if (objects->child_count >= OBJECTS_CHILDREN)
-        return false;
-    objects->children[objects->child_count++] = pid;
-    return true;
-}
-
 static bool name_child(struct objects *objects, pid_t pid, char ret[KNOWN_OBJECT_BYTES])
 {
     char program[32] = "", number[16] = "";
     if (pid)
         read_program(pid, program, sizeof program);
-    if (pid && is_told_apart(objects, pid))
+    if (pid && told_apart_is(&objects->children, pid))
         snprintf(number, sizeof number, " %d", (int)pid);
     snprintf(ret, KNOWN_OBJECT_BYTES, "child%s%s%s", number, *program ? " " : "", program);
     return true;

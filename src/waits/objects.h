@@ -19,13 +19,11 @@
 #include "object_sets.h"
 #include "other_ends.h"
 #include "sockets.h"
+#include "told_apart.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* So many children are told apart by their pids. Later ones are called by their programs. */
-enum { OBJECTS_CHILDREN = 32 };
 
 enum { OBJECTS_EPOLLS = 16 };
 
@@ -40,8 +38,7 @@ struct objects {
         char name[KNOWN_OBJECT_BYTES];
     } epolls[OBJECTS_EPOLLS]; /* by both */
     bool has_large_epolls;    /* then no set is read any more */
-    pid_t children[OBJECTS_CHILDREN];
-    uint32_t child_count;
+    struct told_apart children;
 };
 
 /* A thread that is blocked in a system call. task_directory: an open /proc/self/task. */

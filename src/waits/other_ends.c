@@ -1,5 +1,6 @@
 #include "other_ends.h"
 #include "relatives.h"
+#include "told_apart.h"
 #include "unix_peers.h"
 #include "base/arena.h"
 #include "base/raw_calls.h"
@@ -25,8 +26,7 @@ struct other_ends_memory {
         uint32_t later;             /* how often nobody was found */
         char name[OTHER_END_BYTES]; /* "": it is not known */
     } kept[KEPT];                   /* by inode */
-    pid_t pids[OTHER_ENDS_PIDS];
-    uint32_t pid_count;
+    struct told_apart processes;
 };
 
 /* ---- who has an end ---- */
@@ -108,18 +108,6 @@ static void find_owners(const struct near_end *near, const struct wanted *wanted
 
 /* ---- names ---- */
 
-static bool is_told_apart(struct other_ends_memory *memory, pid_t pid)
-{
-    for (uint32_t i = 0; i < memory->pid_count; i++) {
-        if (memory->pids[i] == pid)
-            return true;
-    }
-    if (memory->pid_count >= OTHER_ENDS_PIDS)
-        return false;
-    memory->pids[memory->pid_count++] = pid;
-    return true;
-}
-
 /* word: "pipe from", "unix". kind: "pipe", "unix". "" where nobody is known. True if it is another process.
  */
 static bool name_owners(struct other_ends_memory *memory, const struct owners *owners, const char *word,
@@ -131,7 +119,7 @@ static bool name_owners(struct other_ends_memory *memory, const struct owners *o
             snprintf(ret, OTHER_END_BYTES, "%s within this process", kind);
         return false;
     }
-    if (is_told_apart(memory, owners->first.pid))
+    if (told_apart_is(&memory->processes, owners->first.pid))
         snprintf(pid, sizeof pid, " (pid %d)", (int)owners->first.pid);
     snprintf(ret, OTHER_END_BYTES, "%s %s%s%s", word, owners->first.name, pid,
              owners->others > 1 ? " and others" : "");

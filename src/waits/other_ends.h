@@ -24,9 +24,6 @@
 
 enum { OTHER_END_BYTES = 160 };
 
-/* So many processes are told apart by their pids. Later ones are called by their programs. */
-enum { OTHER_ENDS_PIDS = 32 };
-
 struct other_ends {
     struct other_ends_memory *memory; /* owned */
     struct reading_credit credit;
