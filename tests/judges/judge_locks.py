@@ -10,7 +10,8 @@ held: each thread of the report, a line WAITER HOLDER ON, has waited all the tim
 holds it; "-": nothing is said. A name that ends in * may have a number after it. Time that nobody saw is left out.
 own: each thread of the report waits now and then, and for nothing that is not in its line ("A|B": for one of them). Some of what all wait for is named.
 swap: a holder is of the waiter's group, which is its name without the letter at its end, and is not the waiter itself. Nobody holds
-what a thread of the group "none" waits for. Some holders are named, and that lock is.
+what a thread of the group "none" waits for. Some holders are named, and that lock is. Threads that have not named themselves yet
+are called as the program is, and wait for the C library's locks, which others of that name have.
 gil: gil-b waits for "GIL" and gil-a holds it, in nine tenths of that time at least. No thread waits for itself, and nobody else is
 there. The third is the main thread, python3, while it starts them and when they have ended. So are both called until they have named
 themselves: python3 may wait for python3.
@@ -20,6 +21,8 @@ import collections
 import sys
 
 from pprof_read import PSEUDO, WALL, Profile
+
+PROGRAM = "target_locks"
 
 
 def waits_of(profile):
@@ -69,7 +72,8 @@ def group_of(thread):
 def judge_swap(profile):
     named, wrong = collections.Counter(), collections.Counter()
     for (thread, holder, lock), wall_ns in waits_of(profile).items():
-        is_wrong = holder != "-" and (holder == thread or group_of(holder) != group_of(thread) or thread == "none")
+        is_itself = holder == thread and holder != PROGRAM
+        is_wrong = holder != "-" and (is_itself or group_of(holder) != group_of(thread) or thread == "none")
         named[group_of(thread), holder != "-"] += wall_ns if lock != "-" else 0
         if is_wrong:
             wrong[thread, holder, lock] += wall_ns
