@@ -66,12 +66,15 @@ def cumulative(stacks):
 
 
 def columns_of(data):
-    """Of each tree: up, location, samples, cpu, offcpu, wait and run delay of its nodes. src/tool/formats/html_numbers.h"""
+    """Of each tree: up, location, samples, cpu, offcpu, wait and run delay of its nodes; checks its blame. src/tool/formats/html_numbers.h"""
     strings = [each["numbers"] for each in [*data["trees"], data]]
     numbers = varints(zlib.decompress(b"".join(base64.b64decode(text + "=" * (-len(text) % 4)) for text in strings)))
     has_delay = len(data["total"]) > 4
     for tree in data["trees"]:
         columns = [column(numbers, tree["nodes"]) for _ in range(7 if has_delay else 6)]
+        blame = sum(column(numbers, tree["nodes"])) if "blame" in tree else 0
+        if blame != int(tree.get("blame", 0)):
+            fail(f"the blame of {tree.get('name')} is {tree['blame']}, its nodes have {blame}")
         yield columns if has_delay else [*columns, [0] * tree["nodes"]]
         for _ in range(4 if tree.get("has_changes") else 0):
             column(numbers, tree["nodes"])
