@@ -1,6 +1,6 @@
 #include "account.h"
 #include "base/arena.h"
-#include "fold_waits.h"
+#include "profile/wait_nodes.h"
 #include "interp_stack.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ arena_ref account_find_node(struct account *account, const struct fold_thread *t
     struct locate_stack addresses = to_locate(account, stack);
     struct fold_observation seen = {0};
     arena_ref *path = account->path;
-    if (!fold_waits_have_room(account->fold.tree))
+    if (!wait_nodes_have_room(account->fold.tree))
         return 0;
     if (stack->interp)
         seen.depth = interp_stack_path(account, &addresses, stack->interp, &path);

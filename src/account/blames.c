@@ -1,5 +1,5 @@
 #include "blames.h"
-#include "fold_waits.h"
+#include "profile/wait_nodes.h"
 
 /* The node for a wait below a stack, 0 without room: the holder's own time is not to be mixed with blame. */
 static arena_ref node_of_blame(struct tree *tree, const struct wait_locations *wait, arena_ref stack)
@@ -7,7 +7,7 @@ static arena_ref node_of_blame(struct tree *tree, const struct wait_locations *w
     if (!stack || !tree_node(tree, stack)->parent ||
         tree_is_label(tree_location_at(tree, tree_node(tree, stack)->location)))
         return 0;
-    arena_ref node = fold_node_of_wait(tree, stack, wait);
+    arena_ref node = wait_node_below(tree, stack, wait);
     return node != stack ? node : 0;
 }
 

@@ -1,9 +1,10 @@
 /* See fold.h for the rules. Cost: for each frame one hash lookup, and one step up for the call counts. At a
  * thread's end: settle_claims.h. */
 #include "fold.h"
+#include "fold_found.h"
 #include "fold_gaps.h"
 #include "fold_timeline.h"
-#include "fold_waits.h"
+#include "profile/wait_nodes.h"
 #include "folded_stack.h"
 #include "base/smaller.h"
 
@@ -45,45 +46,8 @@ static struct passed advance(struct fold_thread *thread, const struct fold_clock
     thread->cpu_clock_ns += passed.cpu_ns;
     thread->delay_clock_ns += passed.delay_ns;
     thread->knows_delay |= is_known;
-    const uint64_t woken_ns = smaller(thread->woken_ns, passed.delay_ns);
-    thread->woken_ns -= woken_ns;
-    thread->preempted = passed.delay_ns ? 1 - (double)woken_ns / (double)passed.delay_ns : 1;
+    fold_found_told(thread, passed.delay_ns);
     return passed;
-}
-
-/* The spare root, for lack of memory, is shared by threads. Nobody would know whose claims to scale: what the
- * clocks say stands there. */
-static bool has_shared_root(const struct tree *tree, const struct fold_thread *thread)
-{
-    return tree_node(tree, thread->root)->thread == 0;
-}
-
-/* The time of a runnable thread, by the clocks of its neighbourhood; by its state if these stood still, or
- * the run delay is not known. One that was woken has used no CPU there. */
-static struct values of_runnable(const struct fold_thread *thread, const struct passed *passed,
-                                 uint64_t wall_ns)
-{
-    uint64_t cpu_ns = passed->cpu_ns, delay_ns = (uint64_t)((double)passed->delay_ns * thread->preempted);
-    uint64_t all_ns = cpu_ns + delay_ns;
-    if (thread->was_woken && thread->knows_delay)
-        return (struct values){.rundelay_ns = wall_ns};
-    if (!thread->knows_delay || all_ns == 0) {
-        cpu_ns = thread->was_running;
-        all_ns = 1;
-    }
-    cpu_ns = (uint64_t)((unsigned __int128)wall_ns * cpu_ns / all_ns);
-    return (struct values){.cpu_ns = cpu_ns, .rundelay_ns = wall_ns - cpu_ns};
-}
-
-/* A part of the time that has passed, as the last observation found the thread. */
-static struct values as_found(const struct fold *fold, const struct fold_thread *thread,
-                              const struct passed *passed, uint64_t wall_ns)
-{
-    if (has_shared_root(fold->tree, thread))
-        return by_clocks(passed, wall_ns);
-    if (thread->was_running || thread->was_queued)
-        return of_runnable(thread, passed, wall_ns);
-    return (struct values){.blocked_ns = wall_ns};
 }
 
 static void claim(const struct fold *fold, arena_ref node, const struct values *values)
@@ -107,8 +71,8 @@ static struct passed end_stretch(const struct fold *fold, struct fold_thread *th
         return passed;
     fold_blame_pass(fold->tree, &thread->blame, wall_ns);
     struct passed own = share_of(&passed, wall_ns);
-    struct values part = as_found(fold, thread, &own, wall_ns);
-    thread->woken_ns += thread->was_woken ? part.rundelay_ns : 0;
+    struct values part = fold_as_found(fold, thread, &own, wall_ns);
+    fold_found_claims(thread, &part);
     claim(fold, credited, &part);
     return share_of(&passed, passed.wall_ns - wall_ns);
 }
@@ -171,7 +135,7 @@ static arena_ref node_of_observation(struct tree *tree, struct fold_thread *thre
     if (!observation->is_unchanged)
         follow_stack(tree, thread, observation);
     arena_ref node = node_of_stack(tree, (struct folded_stack){thread->node, thread->label_depth});
-    return thread->waiting = fold_node_of_wait(tree, node, &observation->wait);
+    return thread->waiting = wait_node_below(tree, node, &observation->wait);
 }
 
 /* ---- an observation ---- */
@@ -214,14 +178,14 @@ void fold_observe(struct fold *fold, struct fold_thread *thread, const struct fo
     thread->until_ns = observation->until_ns;
     bool is_blind = observation->is_unknown || observation->is_left_out; /* only the clocks are known */
     struct values part =
-        is_blind ? by_clocks(&passed, passed.wall_ns) : as_found(fold, thread, &passed, passed.wall_ns);
+        is_blind ? by_clocks(&passed, passed.wall_ns) : fold_as_found(fold, thread, &passed, passed.wall_ns);
     part.samples = 1;
-    thread->woken_ns += thread->was_woken ? part.rundelay_ns : 0;
+    fold_found_claims(thread, &part);
     claim(fold, thread->credited, &part);
     if (!thread->first) {
         thread->first = thread->credited;
         uint64_t between_ns = (uint64_t)(thread->before_ns < 0 ? -thread->before_ns : thread->before_ns);
-        thread->before = as_found(fold, thread, &passed, between_ns);
+        thread->before = fold_as_found(fold, thread, &passed, between_ns);
     }
     fold->samples++;
     if (fold->timeline)
@@ -312,7 +276,7 @@ void fold_thread_end(struct fold *fold, struct fold_thread *thread, const struct
     struct passed all, passed = claim_end(fold, thread, clocks, rest, &all);
     struct values part = by_clocks(&passed, passed.wall_ns);
     arena_ref node = passed.wall_ns > 0 ? node_of_rest(fold->tree, thread, rest) : thread->credited;
-    if (!has_shared_root(fold->tree, thread)) /* else what stands there is true */
+    if (!fold_has_shared_root(fold->tree, thread)) /* else what stands there is true */
         settle(fold, thread, &part, rest);
     else if (passed.wall_ns > 0)
         claim(fold, node, &part);
@@ -326,7 +290,7 @@ void fold_thread_end(struct fold *fold, struct fold_thread *thread, const struct
 static bool is_short(const struct fold *fold, const struct fold_thread *thread,
                      const struct fold_clocks *clocks, enum fold_rest rest)
 {
-    return thread->knows_birth && rest == FOLD_REST_UNSAMPLED && !has_shared_root(fold->tree, thread) &&
+    return thread->knows_birth && rest == FOLD_REST_UNSAMPLED && !fold_has_shared_root(fold->tree, thread) &&
            since(thread->begin_ns, clocks->time_ns) < FOLD_SHORT_PERIODS * fold->period_ns;
 }
 
@@ -343,7 +307,8 @@ static void claim_beyond(const struct fold *fold, const struct fold_thread *thre
     bool is_told = thread->until_ns != FOLD_GOES_ON;
     if (!thread->first)
         return;
-    struct values after = as_found(fold, thread, end, is_told ? since(thread->time_ns, thread->until_ns) : 0);
+    struct values after =
+        fold_as_found(fold, thread, end, is_told ? since(thread->time_ns, thread->until_ns) : 0);
     if (thread->before_ns < 0)
         take_back(fold, thread->first, &thread->before);
     else
@@ -379,10 +344,11 @@ void fold_thread_settle(struct fold *fold, struct fold_thread *thread, uint64_t 
     thread->time_ns = now.time_ns;
     thread->cpu_clock_ns = now.cpu_clock_ns;
     thread->delay_clock_ns = now.delay_clock_ns;
+    thread->woken_ns = now.woken_ns;
     thread->changes = now.changes;
     thread->blame = now.blame;
     thread->timeline = now.timeline;
-    if (has_shared_root(fold->tree, thread)) { /* no claims that would be scaled again */
+    if (fold_has_shared_root(fold->tree, thread)) { /* no claims that would be scaled again */
         thread->begin_ns = now.time_ns;
         thread->begin_cpu_clock_ns = now.cpu_clock_ns;
         thread->begin_delay_clock_ns = now.delay_clock_ns;

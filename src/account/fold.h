@@ -108,11 +108,11 @@ struct fold_thread {
     uint64_t delay_clock_ns; /* the delay clock when it was read last */
     uint64_t begin_ns, begin_cpu_clock_ns, begin_delay_clock_ns;
     uint32_t group;    /* of threads that settle together (settle_claims.h); set before the end */
-    uint64_t woken_ns; /* run delay that observations of it woken have claimed, and its clock has not told */
-    double preempted;  /* what part of the run delay that has passed last is not of such */
-    bool knows_birth;  /* it has begun while recording */
-    int64_t before_ns; /* how much earlier than the thread its first stretch began */
-    arena_ref first;   /* the node that the first observation's time went to; 0 before */
+    uint64_t woken_ns; /* run delay that was claimed where it was woken, and that its clock has not told */
+    double preempted; /* of the run delay since the last observation, the part (0 to 1) that is not of such */
+    bool knows_birth; /* it has begun while recording */
+    int64_t before_ns;       /* how much earlier than the thread its first stretch began */
+    arena_ref first;         /* the node that the first observation's time went to; 0 before */
     struct values before;    /* of what that observation found the time between these two is; not negative */
     struct fold_blame blame; /* for what it waits for */
     struct changes_thread changes;
@@ -128,7 +128,7 @@ struct fold_observation {
     uint64_t delay_clock_ns; /* or FOLD_NO_DELAY; it may be a little older than the sample */
     bool is_running;         /* on a CPU, as opposed to waiting for something or for a CPU */
     bool is_queued;          /* waiting for a CPU */
-    bool is_woken;           /* that, in the call that it has waited in */
+    bool is_woken;           /* for a CPU, in a call that it was seen blocked in */
     bool is_unchanged;     /* provably has not run since it was last seen: the time goes to the same stack */
     bool is_unknown;       /* did not reply and may have run: the time goes to [not responding] */
     bool is_left_out;      /* only its clock was read: the time goes to [uninteresting] */

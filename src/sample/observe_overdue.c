@@ -136,8 +136,8 @@ bool observe_had_no_cpu(const struct thread *thread, const struct sig_slot *slot
 
 /* One that runs uses all the time until its reply. One that waits for a CPU uses some when it has it, for the
  * switch and the signal. With six programs on two CPUs the former used more than 0.9 of that time, and the
- * latter mostly less than 0.6. The sampler needs a CPU itself, so it may have taken it from the thread: but
- * then that is seldom where it waits. */
+ * latter mostly less than 0.6. The sampler may have taken the thread's CPU. Then the thread is rarely at a
+ * place where it waits. */
 bool observe_was_woken(const struct thread *thread, const struct sig_slot *slot)
 {
     uint64_t elapsed = since(thread->observe.sent_ns, slot->time_ns);

@@ -249,7 +249,7 @@ static void take_walk(const struct remote_sampler *sampler, const struct remote_
                       const struct thread_stat_runs *runs)
 {
     struct remote_memory *memory = thread->memory;
-    if (!remote_sample_waits_at(memory, walk->blocked_regs.pc))
+    if (walk->blocked_regs.arguments && !remote_sample_waits_at(memory, walk->blocked_regs.pc))
         memory->waits_at[memory->places++ % REMOTE_PLACES] = walk->blocked_regs.pc;
     if (gil->is_gil)
         interp_note_gil(sampler->interp, walk->addresses, walk->depth);

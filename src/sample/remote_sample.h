@@ -29,8 +29,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the last samples of a thread tell the next one; part of its record. Zeroed memory: nothing. */
 enum { REMOTE_PLACES = 4 };
+
+/* What the last samples of a thread tell the next one; part of its record. Zeroed memory: nothing. */
 struct remote_memory {
     bool is_reference; /* it was found blocked, and its whole stack was seen, at the run count `reference` */
     uint64_t reference;

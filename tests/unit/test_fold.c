@@ -415,6 +415,30 @@ static void who_was_woken_has_used_no_cpu_there(void **state)
     assert_parts(fixture, "q", (struct values){1, 10, 10, 0});
 }
 
+/* A dump in between takes nothing back. */
+static void what_a_dump_has_told_is_not_told_again(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct fold_clocks clocks = {START + 15, 2, 13};
+    begin_delayed(fixture, 2, 0);
+    observe_delayed(fixture, 10, 2, 8, WOKEN, "w");
+    fold_thread_settle(&fixture->fold, &fixture->thread, 0, &clocks, FOLD_REST_UNCHANGED);
+    observe_delayed(fixture, 25, 7, 18, QUEUED, "q"); /* 5 of the 10 that were claimed have been told */
+    assert_parts(fixture, "q", (struct values){1, 10, 0, 0});
+    observe_delayed(fixture, 45, 17, 28, QUEUED, "p"); /* and now the rest */
+    assert_parts(fixture, "p", (struct values){1, 10, 10, 0});
+}
+
+/* However often it was woken, that it is preempted shows soon. */
+static void a_debt_of_run_delay_is_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+    begin_delayed(fixture, 2, 0);
+    for (uint64_t i = 1; i <= 100; i++)
+        observe_delayed(fixture, i * 10, 0, 0, WOKEN, "w");
+    assert_int_equal(fixture->thread.woken_ns, 160);
+}
+
 /* Of 100 claimed as CPU time there are 150, of 100 as run delay 60, and of 100 as blocked 90. */
 static void all_three_parts_are_scaled(void **state)
 {
@@ -1271,6 +1295,8 @@ int main(void)
         TEST(a_shared_root_has_no_claims),
         TEST(a_runnable_threads_time_is_parted_as_its_clocks_say),
         TEST(who_was_woken_has_used_no_cpu_there),
+        TEST(what_a_dump_has_told_is_not_told_again),
+        TEST(a_debt_of_run_delay_is_bounded),
         TEST(all_three_parts_are_scaled),
         TEST(a_clock_that_stands_still_leaves_the_state_to_decide),
         TEST(a_wait_for_a_cpu_that_nobody_counts_is_blocked),

@@ -138,6 +138,7 @@ static void observe(struct attach_observer *attached, struct observer *observer,
     const uint64_t took_ns = since(thread->observe.sent_ns, clock_monotonic_ns());
     const uint64_t waited_ns = since(delay_ns, look->runs.delay_ns);
     const bool is_clocked = look->has_runs && delay_ns != FOLD_NO_DELAY;
+    /* Who runs until it is stopped adds nothing to its delay clock, however soon that is. */
     const bool had_no_cpu = is_clocked && waited_ns > took_ns / 2;
     const bool is_waiting = look->stop.was_waiting;
     const bool is_woken = had_no_cpu && thread->observe.was_runnable &&
