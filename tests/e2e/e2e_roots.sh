@@ -88,7 +88,7 @@ check_suite() { # SUITE
         return
     }
     [ ! -s "$TMP/$1.log" ] || complain "$1: $(cat "$TMP/$1.log")"
-    grep -q 'Perl_' "$root/tmp/top" || complain "$1: the report names no function: $(cat "$root/tmp/top")"
+    grep -qE 'Perl_|\{main\} -e:1' "$root/tmp/top" || complain "$1: the report names no function: $(cat "$root/tmp/top")"
     for file in perl.html exported.html; do
         grep -q '</html>' "$root/tmp/$file" || complain "$1: $file is no page"
     done

@@ -170,8 +170,7 @@ void answer_waits(const struct report_row *row, char ret[ANSWER_TEXT_BYTES])
 /* A wait for the work of others says nothing that the others do not say, where they are in the profile. */
 static bool is_finding(const struct report *report, const struct report_row *row, bool is_of_others)
 {
-    return *row->name != '[' && *row->name != '{' &&
-           (row->waited_ns[WAIT_CHILD] > tree_wall_ns(&row->flat) / 2) == is_of_others &&
+    return *row->name != '[' && (row->waited_ns[WAIT_CHILD] > tree_wall_ns(&row->flat) / 2) == is_of_others &&
            tree_wall_ns(&row->flat) >= tree_wall_ns(&report->selected) / LEAST_PARTS;
 }
 
