@@ -5,6 +5,7 @@
 #include "lib/unit.h"
 #include "base/clock.h"
 #include "sig/sys/sig_memory.h"
+#include "tool/attach/attach.h"
 #include "tool/attach/attach_modules.h"
 #include "tool/attach/attach_trace.h"
 
@@ -14,12 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static pid_t child;
 static int its_directory;
-static int ends[2]; /* a pipe from the child */
+static int ends[2];  /* a pipe from the child */
+static int go_on[2]; /* one to it */
 
 static uint64_t secret = 1;
 
@@ -234,6 +237,73 @@ static void a_thread_that_is_gone_is_told(void **state)
     assert_int_equal(trace_begin(end_child(), &stopped), TRACE_GONE);
 }
 
+/* ---- a process that is held ---- */
+
+static void execute(void)
+{
+    char byte;
+    while (read(go_on[0], &byte, 1) < 0)
+        ;
+    execl("/bin/true", "true", NULL);
+    _exit(1);
+}
+
+static bool hold(void)
+{
+    int status = 0;
+    while (ptrace(PTRACE_SEIZE, child, NULL, (void *)PTRACE_O_TRACEEXEC) < 0 && errno == EPERM)
+        usleep(1000); /* the thread of trace_try may not have ended yet */
+    bool is_held = write(go_on[1], "g", 1) == 1;
+    while (is_held && status >> 16 != PTRACE_EVENT_EXEC)
+        is_held = waitpid(child, &status, __WALL) == child && WIFSTOPPED(status) &&
+                  (status >> 16 == PTRACE_EVENT_EXEC || ptrace(PTRACE_CONT, child, NULL, NULL) == 0);
+    return is_held;
+}
+
+/* Holds the child at its exec, kills it there, and records it. Says so, and goes on. */
+static void record_killed(void)
+{
+    static struct config config;
+    static struct log log;
+    static struct attach attach;
+    config_read(&config, &log, (char *[]){NULL});
+    attach = (struct attach){.pid = child,
+                             .config = &config,
+                             .log = &log,
+                             .directory = its_directory,
+                             .is_held = true,
+                             .is_deaf = true,
+                             .leash = -1};
+    bool is_recorded = hold() && attach_init(&attach) == 0 && kill(child, SIGKILL) == 0;
+    is_recorded = is_recorded && attach_record_held(&attach) == 0;
+    (void)!write(ends[1], is_recorded ? "r" : "e", 1);
+    for (;;)
+        pause();
+}
+
+/* Its parent is told of its end, though its tracer goes on. */
+static void one_that_is_killed_while_held_ends(void **state)
+{
+    int status;
+    char byte;
+    assert_int_equal(pipe2(go_on, O_CLOEXEC), 0);
+    begin(execute);
+    const pid_t recorder = fork();
+    if (recorder == 0)
+        record_killed();
+    while (read(ends[0], &byte, 1) < 0)
+        usleep(1000);
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    kill(recorder, SIGKILL);
+    waitpid(recorder, NULL, 0);
+    assert_int_equal(byte, 'r');
+    assert_int_equal(ended, child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    child = 0;
+    close(go_on[0]);
+    close(go_on[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +313,7 @@ int main(void)
         cmocka_unit_test_teardown(a_thread_that_runs_stands_still_and_goes_on, end),
         cmocka_unit_test_teardown(a_wait_is_made_again, end),
         cmocka_unit_test_teardown(a_thread_that_is_gone_is_told, end),
+        cmocka_unit_test_teardown(one_that_is_killed_while_held_ends, end),
     };
     return cmocka_run_group_tests(tests, block_reports, NULL);
 }

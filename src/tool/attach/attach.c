@@ -23,6 +23,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { HIGHEST_PRIORITY = -20 };
@@ -281,6 +282,12 @@ struct recorder {
     int status;
 };
 
+void attach_let_go(pid_t pid)
+{
+    if (ptrace(PTRACE_DETACH, pid, NULL, NULL) < 0)
+        waitpid(pid, NULL, __WALL);
+}
+
 static int enter_and_record(struct attach *attach)
 {
     prctl(PR_SET_TIMERSLACK, 1UL);
@@ -293,7 +300,7 @@ static int enter_and_record(struct attach *attach)
     if (status == 0) {
         tick_begin_late(&attach->sampler->tick, clock_monotonic_ns(), &attach->sampler->random);
         if (attach->is_held)
-            ptrace(PTRACE_DETACH, attach->pid, NULL, NULL);
+            attach_let_go(attach->pid);
         record(attach);
     }
     return status;

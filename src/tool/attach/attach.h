@@ -68,6 +68,10 @@ int attach_record(struct attach *attach);
  */
 int attach_record_held(struct attach *attach);
 
+/* A process that is held goes on. One that was killed meanwhile is reaped: its parent is told only after its
+ * tracer, which is the calling thread. */
+void attach_let_go(pid_t pid);
+
 /*
  * All of it, for a process that runs and what it starts: from attach_init to attach_deinit, into attach->run.
  * is_first, and false for a process that could not be recorded: as attach_follow.h has them. 0 or -errno.

@@ -100,7 +100,7 @@ static int record_held(struct attach *attach, const struct attach_child *child, 
     if (error == 0)
         error = attach_record_held(attach);
     if (error < 0)
-        ptrace(PTRACE_DETACH, child->pid, NULL, NULL);
+        attach_let_go(child->pid);
     else if (attach->has_ended) {
         *ret_has_parent = read(child->ended, &status, sizeof status) == (ssize_t)sizeof status;
         describe_end(attach, status);
