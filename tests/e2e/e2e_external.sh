@@ -406,7 +406,7 @@ check_follow() {
         exec 3>"$TMP/in"
         until [ "$(wc -l <"$TMP/said")" -eq 4 ]; do sleep 0.01; done
         first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
-        TMPDIR=$TMP/runs "$WALLPROF" attach --follow --overhead off -o "$TMP/$round.pb.gz" "$first" 2>"$TMP/stderr" 3>&- &
+        TMPDIR=$TMP/runs "$WALLPROF" attach --follow -v --overhead off -o "$TMP/$round.pb.gz" "$first" 2>"$TMP/stderr" 3>&- &
         run=$!
         await_family
         [ "$round" != killed ] || { kill -KILL "$run" && until_no_recorder; }
@@ -414,7 +414,9 @@ check_follow() {
         wait "$first"
         assert_equal "status of a family that is attached to" "$?" 5
         wait "$run" 2>/dev/null
-        [ "$round" = killed ] || assert_family "$round"
+        [ "$round" = killed ] && continue
+        assert_family "$round"
+        grep -q "threads stood still [1-9]" "$TMP/stderr" || fail "with --follow -v it says $(cat "$TMP/stderr")"
     done
     assert_equal "stores that are left" "$(find "$TMP/runs" -name '*.live.store' | wc -l)" 4
     "$WALLPROF" recover "$TMP"/runs/* >/dev/null || fail "what was recorded before the kill cannot be had"

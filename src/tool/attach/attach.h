@@ -52,7 +52,8 @@ struct attach {
     struct perf_maps perf_maps;
 };
 
-/* Looks at the process, which attach_check has found fit. 0 or -errno; deinit either way. */
+/* Looks at the process, which attach_check has found fit. 0 or -errno; deinit either way. observer.counts can
+ * still be read after it. */
 int attach_init(struct attach *attach);
 void attach_deinit(struct attach *attach);
 

@@ -23,7 +23,7 @@ void attach_observe_deinit(struct attach_observer *attached)
 {
     scratch_free(attached->copy.words, STACK_BYTES_MAX);
     scratch_free(attached->scratch, sizeof *attached->scratch);
-    *attached = (struct attach_observer){.awaited_count = 0};
+    *attached = (struct attach_observer){.counts = attached->counts};
 }
 
 /* ---- a thread that stands still ---- */

@@ -37,7 +37,7 @@ struct attach_observer {
     } counts;
 };
 
-/* 0 or -ENOMEM; deinit either way. */
+/* 0 or -ENOMEM; deinit either way. The counts can still be read after it. */
 int attach_observe_init(struct attach_observer *attached);
 void attach_observe_deinit(struct attach_observer *attached);
 

@@ -20,8 +20,7 @@ struct attach_family {
     bool is_quiet, shows_top;
 };
 
-/* Records it to its end. 0; or 1 after a message. Then the struct attach is still as the recording left it.
- */
+/* Records it to its end. 0; or 1 after a message. attach->observer.counts are those of the recording then. */
 int attach_family_record(const struct attach_family *family);
 
 #endif
