@@ -136,7 +136,8 @@ struct store_live {
     uint32_t perf_map_count;
     uint32_t is_stopped; /* the recording was stopped at beat_ns: what came later is no part of it */
     struct perf_map_source perf_maps[PERF_MAPS_MAX];
-    uint32_t death_count, reserved3; /* death_count: atomic, of all deaths; `deaths` is a ring of the last */
+    uint32_t death_count; /* atomic, of all deaths; `deaths` is a ring of the last */
+    uint32_t is_external; /* another process records it, so that this file says nothing of its end */
     struct store_death deaths[STORE_DEATHS];
     /* Earlier states of the lists: after a crash of the machine the file may be of several moments. */
     struct store_checkpoint {

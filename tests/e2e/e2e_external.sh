@@ -341,6 +341,7 @@ check_ends() {
     wait "$run"
     assert_equal "status without the recorder" "$?" 7
     check_profile "$TMP/recorder.pb.gz"
+    assert_ending recorder "ended with status 7; its recorder was killed before"
     begin run
     kill -KILL "$run"
     wait "$run" 2>/dev/null
@@ -421,6 +422,7 @@ check_follow() {
     assert_equal "stores that are left" "$(find "$TMP/runs" -name '*.live.store' | wc -l)" 4
     "$WALLPROF" recover "$TMP"/runs/* >/dev/null || fail "what was recorded before the kill cannot be had"
     assert_rooted killed '_start|clone3?'
+    assert_ending killed "how it ended is not known: its recorder was killed"
 }
 
 check_static

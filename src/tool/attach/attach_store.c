@@ -66,6 +66,7 @@ int attach_store_begin(struct attach *attach)
     snprintf(header.command, sizeof header.command, "%s", attach->command);
     store_describe_process(&header.process, &attach->process);
     describe_outputs(attach, &header.live);
+    header.live.is_external = true;
     int fd = attach->run ? make_store(attach, path) : attach->store;
     if (fd < 0)
         return fd;

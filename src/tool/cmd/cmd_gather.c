@@ -43,7 +43,7 @@ static const char help[] =
     "  --merge              one profile of all processes\n"
     "  --lock FD            the descriptor that keeps the directory's run file locked\n"
     "  --pid PID            the main process of the run\n"
-    "  --status N           its exit status, as a shell has it\n"
+    "  --status N           its exit status, as a shell has it, if that is known\n"
     "  --also FILE          write one profile of all processes there\n";
 
 /* How long to wait for a process that is about to end; a shell's status of a process that a signal ended. */
@@ -60,7 +60,7 @@ struct gathering {
     const char *directory;
     const char *also; /* one file for all processes, NULL without */
     long lock_fd;     /* -1 without */
-    long pid, status;
+    long pid, status; /* status: -1 where it is not known */
     bool merges;
     struct merge *merge;
     struct left_store main; /* the merged profile goes where its profile would go; no path without one */
@@ -121,8 +121,8 @@ static void describe_end(const struct gathering *gathering, const struct left_st
     if (!is_main(gathering, store))
         number = signal_of(gathering, store);
     left_describe_end(store, recording, number);
-    if (is_main(gathering, store) && number == 0 && strcmp(recording->ending, STORE_NOT_ENDED) == 0)
-        snprintf(recording->ending, sizeof recording->ending, "ended with status %ld", gathering->status);
+    if (is_main(gathering, store) && number == 0 && gathering->status >= 0)
+        left_describe_status(recording, gathering->status);
 }
 
 /* When the run is over, its processes may have written files that we do not know. */
@@ -376,7 +376,7 @@ int command_gather(int argc, char **argv)
                                             {"also", required_argument, NULL, 'a'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    static struct gathering gathering = {.lock_fd = -1};
+    static struct gathering gathering = {.lock_fd = -1, .status = -1};
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
         long *number = option == 'l'   ? &gathering.lock_fd
                        : option == 'p' ? &gathering.pid

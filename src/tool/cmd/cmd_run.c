@@ -235,7 +235,7 @@ static int run_program(struct run *run)
         return status;
     const struct run_end end = {.directory = &run->directory,
                                 .pid = run->child.pid,
-                                .status = run->child.status,
+                                .status = &run->child.status,
                                 .merges = run->options.merges,
                                 .report = run->report};
     if (run->directory.lock_fd >= 0)

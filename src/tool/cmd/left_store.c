@@ -40,6 +40,7 @@ static int describe_store(struct left_store *store)
     enum store_end end = store->is_closed ? STORE_END_UNKNOWN : store_believed_end(&header.live);
     store->became_another = end == STORE_END_EXEC;
     store->has_exited = end == STORE_END_EXIT;
+    store->is_external = header.live.is_external;
     store->says_its_end = end != STORE_END_UNKNOWN;
     store->pid = header.process.pid;
     store->start_utc_ns = header.start_utc_ns;
@@ -161,6 +162,8 @@ void left_remove_empty(const char *directory)
 
 /* ---- its profile ---- */
 
+static const char without_recorder[] = "how it ended is not known: its recorder was killed";
+
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number)
 {
     const char *name = signal_number > 0 && signal_number < NSIG ? signal_name(signal_number) : NULL;
@@ -170,7 +173,16 @@ void left_describe_end(const struct left_store *store, struct recording *recordi
         snprintf(recording->ending, sizeof recording->ending, "killed by signal %d (%s)", signal_number,
                  name);
     else if (strcmp(recording->ending, STORE_NOT_ENDED) == 0)
-        snprintf(recording->ending, sizeof recording->ending, "killed, by which signal is not known");
+        snprintf(recording->ending, sizeof recording->ending, "%s",
+                 store->is_external ? without_recorder : "killed, by which signal is not known");
+}
+
+void left_describe_status(struct recording *recording, long status)
+{
+    const bool had_no_recorder = strcmp(recording->ending, without_recorder) == 0;
+    if (had_no_recorder || strcmp(recording->ending, STORE_NOT_ENDED) == 0)
+        snprintf(recording->ending, sizeof recording->ending, "ended with status %ld%s", status,
+                 had_no_recorder ? "; its recorder was killed before" : "");
 }
 
 static void insert_into_name(char path[PATH_MAX], const char *insertion)

@@ -23,6 +23,7 @@ struct left_store {
     bool became_another; /* the process executed another program */
     bool says_its_end;   /* the process has noted that it is about to end */
     bool has_exited;     /* the process ended by _exit */
+    bool is_external;    /* another process has recorded it, and "the process" here is that one */
     pid_t pid;
     uint64_t start_utc_ns;
     uint64_t beat_ns;                        /* CLOCK_MONOTONIC: its last sign of life */
@@ -57,6 +58,9 @@ void left_remove_empty(const char *directory);
 
 /* Sets recording->ending to how the process ended. signal_number: of the signal that killed it, or 0. */
 void left_describe_end(const struct left_store *store, struct recording *recording, int signal_number);
+
+/* After it: no signal has killed the process, whose exit status is known. */
+void left_describe_status(struct recording *recording, long status);
 
 /*
  * Writes the profile into all files that the process would have written or, unless it is NULL, into

@@ -11,13 +11,17 @@
 void run_end_gather(const struct run_end *end)
 {
     char lock[16], pid[16], status[16];
-    char *argv[16] = {
-        "wallprof", "gather", "--lock", lock, "--pid", pid, "--status", status, (char *)end->directory->path};
-    int count = 9;
+    char *argv[16] = {"wallprof", "gather", "--lock", lock, "--pid", pid, (char *)end->directory->path};
+    int count = 7;
     snprintf(lock, sizeof lock, "%d", end->directory->lock_fd);
     snprintf(pid, sizeof pid, "%d", (int)end->pid);
-    snprintf(status, sizeof status, "%d",
-             WIFSIGNALED(end->status) ? RUN_SIGNAL_STATUS + WTERMSIG(end->status) : WEXITSTATUS(end->status));
+    if (end->status) {
+        snprintf(status, sizeof status, "%d",
+                 WIFSIGNALED(*end->status) ? RUN_SIGNAL_STATUS + WTERMSIG(*end->status)
+                                           : WEXITSTATUS(*end->status));
+        argv[count++] = "--status";
+        argv[count++] = status;
+    }
     if (end->merges)
         argv[count++] = "--merge";
     if (*end->report) {

@@ -15,7 +15,7 @@
 struct run_end {
     const struct run_directory *directory;
     pid_t pid;          /* of the main process */
-    int status;         /* its end, as waitpid gives it; 0 where nothing is known of it */
+    const int *status;  /* its end, as waitpid gives it; NULL: that is not known */
     bool merges;        /* one profile of all */
     const char *report; /* one file more, of all processes; "" without */
 };
