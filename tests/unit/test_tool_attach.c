@@ -7,6 +7,7 @@
 #include "sig/sys/sig_memory.h"
 #include "tool/attach/attach.h"
 #include "tool/attach/attach_modules.h"
+#include "tool/attach/attach_store.h"
 #include "tool/attach/attach_trace.h"
 
 #include <errno.h>
@@ -304,6 +305,24 @@ static void one_that_is_killed_while_held_ends(void **state)
     close(go_on[1]);
 }
 
+/* ---- a file that could not be kept ---- */
+
+/* Nobody waits for what a recorder has given up: the lock of a store that is open would say that it is still
+ * recorded into. */
+static void a_store_that_was_given_up_is_let_go(void **state)
+{
+    static struct sampler sampler;
+    static struct store_header header = {.live = {.state = STORE_GIVEN_UP, .error = -ENOSPC}};
+    struct attach attach = {.sampler = &sampler};
+    sampler.mapped_store.header = &header;
+    sampler.mapped_store.fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int fd = sampler.mapped_store.fd;
+    assert_true(fd > 0);
+    assert_int_equal(attach_store_end(&attach), -ENOSPC);
+    assert_int_equal(sampler.mapped_store.fd, 0);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +333,7 @@ int main(void)
         cmocka_unit_test_teardown(a_wait_is_made_again, end),
         cmocka_unit_test_teardown(a_thread_that_is_gone_is_told, end),
         cmocka_unit_test_teardown(one_that_is_killed_while_held_ends, end),
+        cmocka_unit_test(a_store_that_was_given_up_is_let_go),
     };
     return cmocka_run_group_tests(tests, block_reports, NULL);
 }

@@ -3,12 +3,14 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/name_pattern.h"
+#include "base/number_names.h"
 #include "export/command_line.h"
 #include "export/export.h"
 #include "proc/proc_tasks.h"
 #include "proc/proc_text.h"
 #include "profile/store.h"
 #include "sig/sys/sig_memory.h"
+#include "tool/io/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -347,6 +349,15 @@ int attach_record_family(struct attach *attach, bool is_first, bool *ret_is_whol
     attach_deinit(attach);
     *ret_is_whole = attach_follow_end(&attach->follow);
     return status;
+}
+
+int attach_fail(const struct attach *attach, int error)
+{
+    const int pid = (int)attach->pid;
+    return attach->end_ns == 0
+               ? command_fail("process %d cannot be recorded: %s", pid, error_text(-error))
+               : command_fail("what was recorded of process %d could be kept only in part: %s", pid,
+                              error_text(-error));
 }
 
 int attach_write_store(struct attach *attach, int fd)

@@ -79,6 +79,9 @@ void attach_let_go(pid_t pid);
  */
 int attach_record_family(struct attach *attach, bool is_first, bool *ret_is_whole);
 
+/* The message for a -errno of attach_record or attach_store_end. Returns 1. */
+int attach_fail(const struct attach *attach, int error);
+
 /* Fills in attach->process: of the program that it has run last. */
 void attach_describe_process(struct attach *attach);
 

@@ -149,7 +149,7 @@ bool attach_child_record(const struct attach_child *child)
     if (attach.follow.is_on && !attach_follow_end(&attach.follow))
         fputs(ATTACH_UNRECORDED, stderr);
     if (error < 0)
-        command_fail("the program cannot be recorded: %s", error_text(-error));
+        attach_fail(&attach, error);
     log_flush(&log);
     return has_parent;
 }

@@ -86,21 +86,30 @@ void attach_store_describe(struct attach *attach)
     snprintf(header->command, sizeof header->command, "%s", attach->command);
 }
 
+static void close_file(struct mapped_store *store)
+{
+    if (store->fd > 0)
+        close(
+            store->fd); /* and with it the lock: those who gather take it then, also one that is not whole */
+    mapped_store_lose_file(store);
+}
+
 int attach_store_end(struct attach *attach)
 {
     struct sampler *sampler = attach->sampler;
     struct mapped_store *store = &sampler->mapped_store;
     struct store_part names = {0};
     char restraint[OVERHEAD_LIMIT_TEXT_BYTES];
-    if (!mapped_store_is_kept(store))
+    if (!mapped_store_is_kept(store)) {
+        close_file(store);
         return store->header && store->header->live.error ? store->header->live.error : -EIO;
+    }
     attach_store_describe(attach);
     overhead_limit_describe(&sampler->overhead_limit, attach->start_ns, attach->end_ns, restraint);
     sampler_show(sampler, attach->end_ns);
     names.offset = mapped_store_cut(store);
     mapped_store_close(store, since(attach->start_ns, attach->end_ns), restraint, sampler->deadlock_notes,
                        &names);
-    close(store->fd); /* and with it the lock */
-    mapped_store_lose_file(store);
+    close_file(store);
     return 0;
 }

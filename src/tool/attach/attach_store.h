@@ -18,8 +18,8 @@ int attach_store_begin(struct attach *attach);
 /* The process runs another program by now, which the file says then. */
 void attach_store_describe(struct attach *attach);
 
-/* After the recording: completes the file. attach->ending is how the process ended. 0; or -errno, if the file
- * could not be kept, as where the disk is full. */
+/* After the recording: completes the file, and closes it. attach->ending is how the process ended. 0; or
+ * -errno, if the file could not be kept to the end, as where the disk is full. */
 int attach_store_end(struct attach *attach);
 
 #endif

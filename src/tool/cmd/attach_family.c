@@ -1,5 +1,4 @@
 #include "attach_family.h"
-#include "base/number_names.h"
 #include "run_end.h"
 #include "tool/io/command.h"
 #include "tool/run/outputs.h"
@@ -45,7 +44,7 @@ int attach_family_record(const struct attach_family *family)
     if (!is_whole)
         fputs(ATTACH_UNRECORDED, stderr);
     if (error < 0)
-        command_fail("process %d cannot be recorded: %s", (int)attach->pid, error_text(-error));
+        attach_fail(attach, error);
     run_end_gather(&end);
     run_end_list(&end, &files);
     if (!family->is_quiet)

@@ -216,9 +216,7 @@ static int record(struct attach_command *command)
     int error = attach_init(attach);
     if (error == 0)
         error = attach_record(attach);
-    int status =
-        error == 0 ? write_profile(command)
-                   : command_fail("process %d cannot be recorded: %s", (int)attach->pid, error_text(-error));
+    int status = error == 0 ? write_profile(command) : attach_fail(attach, error);
     attach_deinit(attach);
     return status;
 }
