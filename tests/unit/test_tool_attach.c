@@ -276,7 +276,8 @@ static void record_killed(void)
                              .is_deaf = true,
                              .leash = -1};
     bool is_recorded = hold() && attach_init(&attach) == 0 && kill(child, SIGKILL) == 0;
-    is_recorded = is_recorded && attach_record_held(&attach) == 0;
+    if (is_recorded && attach_record_held(&attach) < 0) /* its memory may have gone already */
+        attach_let_go(child);
     (void)!write(ends[1], is_recorded ? "r" : "e", 1);
     for (;;)
         pause();
