@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,5 +311,6 @@ int command_attach(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return command_misused("attach", "one PID is needed");
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would tell of no stop, and take the status of recorders */
     return attach_with(&command, argv[optind]);
 }
