@@ -27,30 +27,38 @@ static int choose_outputs(const struct attach_family *family, struct run_directo
     return status ? status : run_directory_begin(ret, &options, true, refusal);
 }
 
+/* Makes the profiles, and says where they are. */
+static int finish(const struct attach_family *family, struct run_directory *directory, int error)
+{
+    struct run_files files = {.count = 0};
+    const struct run_end end = {.directory = directory,
+                                .pid = family->attach->pid,
+                                .is_quiet = family->is_quiet,
+                                .shows_top = family->shows_top,
+                                .report = ""};
+    const bool has_profile = run_end(&end, &files);
+    if (!has_profile && family->is_quiet && error == 0)
+        command_fail("no profile of process %d was written", (int)family->attach->pid);
+    return error < 0 || !has_profile;
+}
+
 int attach_family_record(const struct attach_family *family)
 {
     static struct refusal refusal;
     static struct run_directory directory;
     struct attach *attach = family->attach;
     bool is_whole;
-    struct run_files files = {.count = 0};
-    const struct run_end end = {.directory = &directory, .pid = attach->pid, .report = ""};
     if (!attach_follow_is_possible())
         return command_fail("--follow: this kernel does not tell who is whose child (CONFIG_PROC_CHILDREN)");
-    if (choose_outputs(family, &directory, &refusal) != 0)
+    if (choose_outputs(family, &directory, &refusal) != 0) {
+        run_directory_end(&directory);
         return command_fail("%s", refusal.text);
+    }
     attach->run = directory.path;
     const int error = attach_record_family(attach, true, &is_whole);
     if (!is_whole)
         fputs(ATTACH_UNRECORDED, stderr);
     if (error < 0)
         attach_fail(attach, error);
-    run_end_gather(&end);
-    run_end_list(&end, &files);
-    if (!family->is_quiet)
-        run_files_say(&files, false, "", stderr);
-    if (family->shows_top)
-        run_end_show(&end, &files);
-    run_directory_end(&directory);
-    return error < 0 || files.count == 0;
+    return finish(family, &directory, error);
 }

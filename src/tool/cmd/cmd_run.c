@@ -6,7 +6,6 @@
  * place.
  */
 #include "commands.h"
-#include "base/number_names.h"
 #include "config/config.h"
 #include "encode/format.h"
 #include "encode/version.h"
@@ -29,7 +28,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct run {
@@ -126,7 +124,9 @@ static int check_external(const struct run *run, struct refusal *refusal)
                        : config->control_signal ? "--control-signal"
                                                 : NULL;
     return what ? refuse(refusal, RUN_FAILED,
-                         "%s: a program that is recorded from outside has no library for it", what)
+                         "%s needs the library in the program, which is not there when it is recorded from "
+                         "outside",
+                         what)
                 : 0;
 }
 
@@ -167,18 +167,6 @@ static int prepare(struct run *run)
 }
 
 /* ---- after the end ---- */
-
-static void say(const struct run *run)
-{
-    char ending[64] = "";
-    int number = WIFSIGNALED(run->child.status) ? WTERMSIG(run->child.status) : 0;
-    const char *name = number ? signal_name(number) : NULL;
-    if (name)
-        snprintf(ending, sizeof ending, ": SIG%s ended the program", name);
-    else if (number)
-        snprintf(ending, sizeof ending, ": signal %d ended the program", number);
-    run_files_say(&run->files, run->config.interval_ns != 0, ending, stderr);
-}
 
 static int fail(struct run *run)
 {
@@ -237,18 +225,11 @@ static int run_program(struct run *run)
                                 .pid = run->child.pid,
                                 .status = &run->child.status,
                                 .merges = run->options.merges,
+                                .is_counted = run->config.interval_ns != 0,
+                                .is_quiet = run->options.is_quiet,
+                                .shows_top = run->options.shows_top,
                                 .report = run->report};
-    if (run->directory.lock_fd >= 0)
-        run_end_gather(&end);
-    run_end_list(&end, &run->files);
-    if (!run->options.is_quiet && run->directory.written_fd < 0)
-        fputs("wallprof: the profile is where --out has it; TMPDIR has no room for a note of its name\n",
-              stderr);
-    else if (!run->options.is_quiet)
-        say(run);
-    if (run->options.shows_top)
-        run_end_show(&end, &run->files);
-    run_directory_end(&run->directory);
+    run_end(&end, &run->files);
     if (!may_leave_store(run))
         runtime_names_end(&run->names, run->child.pid);
     run_child_leave(&run->child);

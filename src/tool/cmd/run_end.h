@@ -13,20 +13,20 @@
 #include <sys/types.h>
 
 struct run_end {
-    const struct run_directory *directory;
-    pid_t pid;          /* of the main process */
-    const int *status;  /* its end, as waitpid gives it; NULL: that is not known */
-    bool merges;        /* one profile of all */
+    struct run_directory *directory;
+    pid_t pid;         /* of the main process */
+    const int *status; /* its end, as waitpid gives it; NULL: that is not known */
+    bool merges;       /* one profile of all */
+    bool is_counted;   /* there is a profile for each interval */
+    bool is_quiet, shows_top;
     const char *report; /* one file more, of all processes; "" without */
 };
 
-/* Makes the profiles of the stores, and notes them where the processes of the run do so. */
-void run_end_gather(const struct run_end *end);
-
-/* Which files there are now. Called once: closes directory->written_fd, unless that is -1. */
-void run_end_list(const struct run_end *end, struct run_files *ret);
-
-/* Shows the report, or else the profile of the main process, on stderr, as wallprof top does. */
-void run_end_show(const struct run_end *end, const struct run_files *files);
+/*
+ * Makes the profiles of the stores, says where they are, shows the report or else the profile of the main
+ * process, and removes the directory. files: all 0, but for what is hidden. Called once: closes
+ * directory->written_fd. False if no profile was written, as far as that is known.
+ */
+bool run_end(const struct run_end *end, struct run_files *files);
 
 #endif
