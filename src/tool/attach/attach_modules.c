@@ -42,15 +42,22 @@ static void read_program(struct attach_modules *mapped)
     snprintf(mapped->program, sizeof mapped->program, "%s%s", mapped->root, link);
 }
 
-static void read_entry(struct attach_modules *mapped)
+/* Returns whether another program has begun. One that executes itself begins at the same address. */
+static bool read_entry(struct attach_modules *mapped)
 {
+    const uint64_t entry = mapped->entry, random = mapped->random;
     Elf64_auxv_t entries[AUXV_MAX];
     int fd = openat(mapped->directory, "auxv", O_RDONLY | O_CLOEXEC);
     ssize_t bytes = fd < 0 ? -1 : read(fd, entries, sizeof entries);
     if (fd >= 0)
         close(fd);
-    for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *entries; i++)
-        mapped->entry = entries[i].a_type == AT_ENTRY ? entries[i].a_un.a_val : mapped->entry;
+    for (ssize_t i = 0; i < bytes / (ssize_t)sizeof *entries; i++) {
+        if (entries[i].a_type == AT_ENTRY)
+            mapped->entry = entries[i].a_un.a_val;
+        else if (entries[i].a_type == AT_RANDOM)
+            mapped->random = entries[i].a_un.a_val;
+    }
+    return mapped->entry != entry || mapped->random != random;
 }
 
 void attach_modules_init(struct attach_modules *ret, int directory, const char *root)
@@ -173,13 +180,14 @@ static uint64_t hash_map(const struct memory_map *map)
 static bool take_map(struct attach_modules *mapped, struct modules *modules, const struct memory_map *map)
 {
     const uint64_t hash = hash_map(map);
-    if (map->count == 0 || (hash == mapped->hash && modules->now.number > 0))
+    if (map->count == 0)
         return false;
-    const uint64_t entry = mapped->entry;
+    const bool is_other = read_entry(mapped);
+    if (!is_other && hash == mapped->hash && modules->now.number > 0)
+        return false;
     mapped->hash = hash;
     mapped->changes++;
-    read_entry(mapped);
-    if (mapped->entry != entry)
+    if (is_other)
         mapped->since_ns = clock_monotonic_ns();
     read_program(mapped);
     snprintf(modules->main_path, sizeof modules->main_path, "%s", mapped->program);

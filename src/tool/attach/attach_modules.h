@@ -23,11 +23,12 @@ struct attach_modules {
     const char *root;       /* what precedes the paths of its files, where we have other mounts; "" without */
     char program[PATH_MAX]; /* the file of its program, by that path; another one after an exec */
     uint64_t entry;         /* the address at which the program began: tells which object that is */
-    uint64_t since_ns;      /* CLOCK_MONOTONIC: when this program was first seen */
-    bool is_due;            /* the map may be read now: set before each tick */
-    uint64_t due_ns;        /* when it is to be read again */
-    uint64_t hash;          /* of the executable regions in the last snapshot */
-    uint64_t changes;       /* how often they have changed */
+    uint64_t random;   /* the address of its random bytes (AT_RANDOM): another one after nearly each exec */
+    uint64_t since_ns; /* CLOCK_MONOTONIC: when this program was first seen */
+    bool is_due;       /* the map may be read now: set before each tick */
+    uint64_t due_ns;   /* when it is to be read again */
+    uint64_t hash;     /* of the executable regions in the last snapshot */
+    uint64_t changes;  /* how often they have changed */
 };
 
 /* Finds out what the process runs. */
