@@ -12,6 +12,7 @@ chmod 755 "$TMP" # for that user
 cp "$BUILD/wallprof" "$TARGETS/target_attached" "$TMP"
 WALLPROF=$TMP/wallprof
 subject=
+SCOPE=$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo none)
 
 # shellcheck disable=SC2317 # called at the end
 on_exit() {
@@ -51,10 +52,11 @@ refuses() { # PATTERN STATUS COMMAND...
 # A process of another user, and of one's own that is not dumpable.
 check_owners() {
     begin work
-    refuses "process $subject belongs to user 0: only that user and root may look at it" 1 "${NOBODY[@]}" "$WALLPROF" attach "$subject"
+    refuses "process $subject belongs to user 0: only that user and root may look at it" 1 "${NOBODY[@]}" "$WALLPROF" attach -d 1s -o "$TMP/unwanted.pb.gz" "$subject"
     end
+    [ "$SCOPE" != 3 ] || { leave_out private 'Yama allows nobody to look at a process' && return; }
     begin private "${NOBODY[@]}"
-    refuses "process $subject has made itself private" 1 "${NOBODY[@]}" "$WALLPROF" attach "$subject"
+    refuses "process $subject has made itself private" 1 "${NOBODY[@]}" "$WALLPROF" attach -d 1s -o "$TMP/unwanted.pb.gz" "$subject"
     end
 }
 
@@ -62,17 +64,21 @@ check_kernel_thread() {
     local pid
     for pid in 2 3; do
         if [ -e "/proc/$pid/stat" ] && [ -z "$(tr -d '\0' <"/proc/$pid/cmdline")" ] && [ "$(ps -o stat= -p "$pid" | cut -c1)" != Z ]; then
-            refuses "process $pid is a thread of the kernel: it runs no program" 1 "$WALLPROF" attach "$pid"
+            refuses "process $pid is a thread of the kernel: it runs no program" 1 "$WALLPROF" attach -d 1s -o "$TMP/unwanted.pb.gz" "$pid"
             return
         fi
     done
     leave_out kernel-thread 'none is seen from here, as in a container'
 }
 
-# As in a container: root, but without the right.
+# As in a container: root, but without the right. Where the target has been started without it too, nothing is refused.
 check_capability() {
+    local bounds
+    bounds=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
+    (((16#$bounds >> 19) & 1)) || { leave_out capability 'nobody here has CAP_SYS_PTRACE' && return; }
+    [ "$SCOPE" != 3 ] || { leave_out capability 'Yama allows nobody to look at a process' && return; }
     begin work
-    refuses "this root lacks CAP_SYS_PTRACE" 1 setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$WALLPROF" attach "$subject"
+    refuses "this root lacks CAP_SYS_PTRACE" 1 setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$WALLPROF" attach -d 1s -o "$TMP/unwanted.pb.gz" "$subject"
     end
 }
 
@@ -105,7 +111,7 @@ SOURCE
     "${CC:-gcc}" -o "$TMP/filter" "$TMP/filter.c" || fail "the filter is not built"
     "$TMP/filter" /bin/true || { leave_out filter 'nobody may set one here' && return; }
     begin work
-    refuses "a filter of system calls (seccomp) forbids ptrace here" 1 "$TMP/filter" "$WALLPROF" attach "$subject"
+    refuses "a filter of system calls (seccomp) forbids ptrace here" 1 "$TMP/filter" "$WALLPROF" attach -d 1s -o "$TMP/unwanted.pb.gz" "$subject"
     end
     refuses "/true cannot be recorded from outside: a filter of system calls (seccomp) forbids ptrace" 125 "$TMP/filter" "$WALLPROF" run --external /bin/true
 }
@@ -117,11 +123,10 @@ check_tracer() {
 }
 
 check_yama() {
-    local scope
-    scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null) || { leave_out yama 'this kernel does not have it' && return; }
-    [ "$scope" -gt 0 ] || { leave_out yama 'it is off' && return; }
+    [ "$SCOPE" != none ] || { leave_out yama 'this kernel does not have it' && return; }
+    [ "$SCOPE" -gt 0 ] || { leave_out yama 'it is off' && return; }
     begin work "${NOBODY[@]}"
-    refuses "kernel.yama.ptrace_scope is $scope" 1 "${NOBODY[@]}" "$WALLPROF" attach "$subject"
+    refuses "kernel.yama.ptrace_scope is $SCOPE" 1 "${NOBODY[@]}" "$WALLPROF" attach -d 1s -o "$TMP/unwanted.pb.gz" "$subject"
     end
 }
 

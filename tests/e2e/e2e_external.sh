@@ -16,7 +16,7 @@ PROGRAM='
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t wanted;
+static volatile sig_atomic_t wanted, is_over;
 
 static void note(int number) { wanted = number; }
 
@@ -31,13 +31,14 @@ __attribute__((noinline)) void spin_here(long until_ms)
 
 __attribute__((noinline)) void sleep_here(void)
 {
-    nanosleep(&(struct timespec){0, 300000000}, NULL);
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
     __asm__ volatile("");
 }
 
 static void *thread(void *argument)
 {
-    sleep_here();
+    while (!is_over)
+        sleep_here();
     return argument;
 }
 
@@ -113,8 +114,11 @@ int main(int argc, char **argv)
         printf("signal %d\n", wanted);
         return 7;
     }
+    if (argc > 1 && strcmp(argv[1], "again") == 0)
+        execl("/proc/self/exe", argv[0], "wait", NULL);
     pthread_create(&sleeper, NULL, thread, NULL);
     spin_here(200);
+    is_over = 1;
     pthread_join(sleeper, NULL);
     printf("%d arguments, preload %s\n", argc, getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "none");
     return 3;
@@ -122,6 +126,38 @@ int main(int argc, char **argv)
 '
 
 ARGUMENTS=(a b) # of the programs
+run='' program='' recorder='' first='' # processes that may be left
+
+# shellcheck disable=SC2317 # called at the end
+on_exit() {
+    local pid
+    for pid in $run $program $recorder $first; do
+        kill -KILL "$pid" 2>/dev/null
+    done
+}
+
+# Waits until COMMAND succeeds.
+wait_for() { # WHAT COMMAND...
+    local what=$1 begin=$SECONDS
+    shift
+    until "$@"; do
+        [ $((SECONDS - begin)) -lt "$HANG_S" ] || fail "$what: not within $HANG_S s"
+        sleep 0.01
+    done
+}
+
+has_store() { # DIRECTORY PID
+    [ -n "$(find "$1" -name "wallprof.$2.*.live.store" 2>/dev/null)" ]
+}
+
+# Also one that nobody reaps.
+is_gone() { # PID
+    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+}
+
+has_lines() { # FILE NUMBER
+    [ "$(wc -l <"$1")" -eq "$2" ]
+}
 
 # Its output and status as bare, a profile with its functions, and one line that says why it is recorded so.
 check() { # NAME WHY PROGRAM FUNCTIONS...
@@ -227,17 +263,16 @@ check_rust() {
     local rustc=${RUSTC:-$(type -P rustc || echo "$HOME/.cargo/bin/rustc")}
     "$rustc" --version >/dev/null 2>&1 || { leave_out rust 'rustc is not installed' && return; }
     cat >"$TMP/main.rs" <<'SOURCE'
-use std::time::{Duration, Instant};
+use std::hint::black_box;
 
 #[inline(never)]
 #[no_mangle]
 pub extern "C" fn spin_here() -> u64 {
-    let end = Instant::now() + Duration::from_millis(500);
-    let mut rounds = 0;
-    while Instant::now() < end {
-        rounds += 1;
+    let mut sum = 0;
+    for i in 0..200000000u64 {
+        sum = black_box(sum ^ i);
     }
-    rounds
+    sum | 1
 }
 
 fn main() {
@@ -253,6 +288,9 @@ SOURCE
 
 check_private() {
     [ "$(id -u)" -eq 0 ] || { leave_out set-uid 'only root can make such a program, and trace it' && return; }
+    { ! grep -q '^NoNewPrivs:.1' /proc/self/status && ! findmnt -no OPTIONS -T "$TMP" 2>/dev/null | grep -qw nosuid; } ||
+        { leave_out set-uid 'no program gets privileges here' && return; }
+    (((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) >> 19) & 1)) || { leave_out set-uid 'this root lacks CAP_SYS_PTRACE' && return; }
     build_c private "${CC:-gcc}"
     chmod 755 "$TMP" # for that user
     chown 65534 "$TMP/private" && chmod 4755 "$TMP/private"
@@ -286,20 +324,28 @@ check_choice() {
 
 # A process that executes another program is that one: its store says so while it is recorded, and its profile.
 check_exec() {
-    echo "== exec"
-    local run begin=$SECONDS
     mkdir "$TMP/exec"
     # shellcheck disable=SC2016 # the inner shell's
-    TMPDIR=$TMP/exec "$WALLPROF" run --external -o "$TMP/exec.pb.gz" sh -c 'exec "$0" wait' "$TMP/dynamic" >"$TMP/said" 2>"$TMP/stderr" &
+    execute other "$TMP/dynamic" sh -c 'exec "$0" wait' "$TMP/dynamic"
+    execute same "$TMP/static" "$TMP/static" again
+}
+
+is_executed() { # PROGRAM
+    grep -qas "$1 wait" "$TMP"/exec/*/*.live.store && grep -q ready "$TMP/said"
+}
+
+execute() { # NAME PROGRAM COMMAND...
+    local name=$1 into=$2
+    shift 2
+    echo "== exec of the $name program"
+    TMPDIR=$TMP/exec "$WALLPROF" run --external -o "$TMP/exec-$name.pb.gz" "$@" >"$TMP/said" 2>"$TMP/stderr" &
     run=$!
-    until grep -qas "$TMP/dynamic wait" "$TMP"/exec/*/*.live.store && grep -q ready "$TMP/said"; do
-        [ $((SECONDS - begin)) -lt "$HANG_S" ] || fail "the exec is not seen"
-        sleep 0.01
-    done
+    wait_for "the exec of the $name program is seen" is_executed "$into"
     kill -TERM "$run"
     wait "$run"
     assert_equal "status after an exec" "$?" 7
-    read_pprof comments "$TMP/exec.pb.gz" | grep -Fx "command: $TMP/dynamic wait" >/dev/null || fail "the profile says $(read_pprof comments "$TMP/exec.pb.gz")"
+    run=
+    read_pprof comments "$TMP/exec-$name.pb.gz" | grep -Fx "command: $into wait" >/dev/null || fail "the profile says $(read_pprof comments "$TMP/exec-$name.pb.gz")"
 }
 
 # Starts the program that waits for a signal, under wallprof run: $run. Its own pid is in $program.
@@ -307,13 +353,10 @@ begin() { # NAME
     rm -f "$TMP/said"
     "$WALLPROF" run -o "$TMP/$1.pb.gz" "$TMP/static" wait >"$TMP/said" 2>"$TMP/$1.err" &
     run=$!
-    until grep -q ready "$TMP/said"; do
-        kill -0 "$run" 2>/dev/null || fail "$1: it has not begun: $(cat "$TMP/$1.err")"
-        sleep 0.01
-    done
+    wait_for "$1: it begins" grep -qs ready "$TMP/said"
     program=$(pgrep -P "$run" -x static)
     recorder=$(pgrep -P "$run" -x wallprof)
-    until [ -n "$(find "${TMPDIR:-/tmp}"/wallprof-run.* -name "wallprof.$program.*.live.store" 2>/dev/null)" ]; do sleep 0.01; done
+    wait_for "$1: it is recorded" has_store "${TMPDIR:-/tmp}" "$program"
 }
 
 assert_ending() { # NAME TEXT
@@ -323,7 +366,6 @@ assert_ending() { # NAME TEXT
 # Signals reach the program, and whoever is killed, it ends by itself and there is a profile.
 check_ends() {
     echo "== ends"
-    local run program recorder status
     begin term
     kill -TERM "$run"
     wait "$run"
@@ -347,24 +389,21 @@ check_ends() {
     wait "$run" 2>/dev/null
     grep -q '^TracerPid:.0' "/proc/$program/status" || fail "it is traced still"
     kill -TERM "$program"
-    until [ -s "$TMP/run.pb.gz" ]; do sleep 0.01; done
+    wait_for "the recorder makes the profile" [ -s "$TMP/run.pb.gz" ]
     check_profile "$TMP/run.pb.gz"
-    until ! kill -0 "$recorder" 2>/dev/null; do sleep 0.01; done
+    wait_for "the recorder ends" is_gone "$recorder"
     assert_equal "what the program says without wallprof run" "$(tail -n 1 "$TMP/said")" "signal 15"
+    run='' program='' recorder=''
 }
 
 # Waits until each process of the family has said its number, and is recorded. Their numbers are in $family, the first one's in
 # $first; the family goes on when descriptor 3 is closed.
 await_family() {
     local pid
-    until [ "$(wc -l <"$TMP/said")" -eq 4 ]; do sleep 0.01; done
-    local begin=$SECONDS
+    wait_for "all of the family begin" has_lines "$TMP/said" 4
     family=$(awk '{ print $2 }' "$TMP/said") first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
     for pid in $family; do
-        until [ -n "$(find "$TMP/runs" -name "wallprof.$pid.*.live.store" 2>/dev/null)" ]; do
-            [ $((SECONDS - begin)) -lt "$HANG_S" ] || fail "process $pid is not recorded"
-            sleep 0.01
-        done
+        wait_for "process $pid is recorded" has_store "$TMP/runs" "$pid"
     done
 }
 
@@ -381,15 +420,20 @@ assert_family() { # NAME
     [ -z "$(ls "$TMP/runs")" ] || fail "$(ls "$TMP/runs") is left"
 }
 
-# The recorders of a family that attach has started, and attach itself: none of them is left.
-until_no_recorder() {
-    until ! pgrep -f "attach --run $TMP/runs" >/dev/null; do sleep 0.01; done
+# The recorders of children, which end after the first one.
+has_no_recorder() {
+    ! pgrep -f "attach --run $TMP/runs" >/dev/null
+}
+
+# Whether processes that are not our children may be recorded; else the reason is in $TMP/refused. The family waits meanwhile.
+may_attach() {
+    "$WALLPROF" attach -q -d 50ms -o "$TMP/permission.pb.gz" "$first" 2>"$TMP/refused" || ! grep -qE 'ptrace_scope|CAP_SYS_PTRACE|does not allow' "$TMP/refused"
 }
 
 # Processes that it starts are recorded too: forked, executed, and theirs.
 check_follow() {
     echo "== follow"
-    local family first run pid
+    local family round
     mkdir "$TMP/runs" && rm -f "$TMP/said"
     mkfifo "$TMP/in"
     TMPDIR=$TMP/runs "$WALLPROF" run --overhead off -o "$TMP/run-family.pb.gz" "$TMP/static" family <"$TMP/in" >"$TMP/said" 2>"$TMP/stderr" &
@@ -405,12 +449,13 @@ check_follow() {
         rm -f "$TMP/said"
         "$TMP/static" family <"$TMP/in" >"$TMP/said" &
         exec 3>"$TMP/in"
-        until [ "$(wc -l <"$TMP/said")" -eq 4 ]; do sleep 0.01; done
+        wait_for "all of the family begin" has_lines "$TMP/said" 4
         first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
+        may_attach || { exec 3>&- && leave_out follow "$(cat "$TMP/refused")" && return; }
         TMPDIR=$TMP/runs "$WALLPROF" attach --follow -v --overhead off -o "$TMP/$round.pb.gz" "$first" 2>"$TMP/stderr" 3>&- &
         run=$!
         await_family
-        [ "$round" != killed ] || { kill -KILL "$run" && until_no_recorder; }
+        [ "$round" != killed ] || { kill -KILL "$run" && wait_for "recorders end with the first one" has_no_recorder; }
         exec 3>&-
         wait "$first"
         assert_equal "status of a family that is attached to" "$?" 5
