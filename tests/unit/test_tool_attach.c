@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
@@ -324,6 +325,39 @@ static void a_store_that_was_given_up_is_let_go(void **state)
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
+/* ---- who records it ---- */
+
+/* A process that another one records into the run's directory is not recorded a second time. */
+static void a_recorder_is_told_by_its_lock(void **state)
+{
+    char run[] = "/tmp/wallprof-test.XXXXXX", path[64], byte;
+    assert_non_null(mkdtemp(run));
+    snprintf(path, sizeof path, "%s/wallprof.4711.abcdef.live.store", run);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    const pid_t recorder = fork();
+    if (recorder == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        (void)!write(ends[1], fcntl(fd, F_SETLK, &lock) == 0 ? "l" : "e", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    const bool is_its = attach_store_has_recorder(run, 4711),
+               is_anothers = attach_store_has_recorder(run, 471);
+    kill(recorder, SIGKILL);
+    waitpid(recorder, NULL, 0);
+    const bool is_left = attach_store_has_recorder(run, 4711);
+    unlink(path);
+    rmdir(run);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(byte, 'l');
+    assert_true(is_its);
+    assert_false(is_anothers);
+    assert_false(is_left);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +368,7 @@ int main(void)
         cmocka_unit_test_teardown(a_wait_is_made_again, end),
         cmocka_unit_test_teardown(a_thread_that_is_gone_is_told, end),
         cmocka_unit_test_teardown(one_that_is_killed_while_held_ends, end),
+        cmocka_unit_test(a_recorder_is_told_by_its_lock),
         cmocka_unit_test(a_store_that_was_given_up_is_let_go),
     };
     return cmocka_run_group_tests(tests, block_reports, NULL);

@@ -147,7 +147,7 @@ bool attach_child_record(const struct attach_child *child)
     follow_children(&attach);
     const int error = record_held(&attach, child, &has_parent);
     if (attach.follow.is_on && !attach_follow_end(&attach.follow))
-        fputs(ATTACH_UNRECORDED, stderr);
+        attach_follow_complain(child->pid);
     if (error < 0)
         attach_fail(&attach, error);
     log_flush(&log);

@@ -81,17 +81,31 @@ static void take_child(struct attach_follow *follow, pid_t pid)
         follow->children[follow->count++] = (struct attach_followed){pid, recorder, true};
 }
 
+/* The kernel gives a page of it at a time. */
+static void read_list(int directory, const char *name, char ret[CHILDREN_BYTES])
+{
+    size_t used = 0;
+    ssize_t bytes = 1;
+    const int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    for (; fd >= 0 && bytes > 0 && used + 1 < CHILDREN_BYTES; used += bytes > 0 ? (size_t)bytes : 0)
+        bytes = read(fd, ret + used, CHILDREN_BYTES - 1 - used);
+    if (fd >= 0)
+        close(fd);
+    ret[used] = '\0';
+}
+
 static void take_children_of(struct attach_follow *follow, int directory, pid_t tid)
 {
     char name[64], text[CHILDREN_BYTES], *end;
     snprintf(name, sizeof name, "task/%d/children", (int)tid);
-    proc_text_read(directory, name, text, sizeof text);
+    read_list(directory, name, text);
     for (const char *at = text; *at; at = end + 1) {
         const long pid = strtol(at, &end, 10);
         if (*end != ' ') /* the list ends, or was cut here */
-            return;
+            break;
         take_child(follow, (pid_t)pid);
     }
+    follow->has_unrecorded |= strlen(text) + 1 == sizeof text;
 }
 
 /* A pid may be given again once its process has gone, which is then no child any more. */
@@ -146,4 +160,14 @@ bool attach_follow_end(struct attach_follow *follow)
     follow->children = NULL;
     follow->count = 0;
     return !follow->has_unrecorded;
+}
+
+void attach_follow_complain(pid_t pid)
+{
+    char scope[16];
+    proc_text_read(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+    fprintf(stderr, "wallprof: some processes that process %d started could not be recorded%s\n", (int)pid,
+            atoi(scope) > 0 && geteuid() != 0
+                ? "; with kernel.yama.ptrace_scope above 0 only root can record them"
+                : "");
 }

@@ -20,8 +20,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ATTACH_UNRECORDED "wallprof: some processes that it started could not be recorded\n"
-
 enum { ATTACH_LEASH_FD = 3 }; /* in a recorder that was started for a child: the end to be read */
 
 struct attach_follow {
@@ -31,7 +29,7 @@ struct attach_follow {
     uint64_t due_ns;     /* when children are looked for again */
     char births[16];     /* the last pid that the kernel had given then */
     unsigned looks;      /* how often to look still: whose thread is not known yet is found later */
-    bool has_unrecorded; /* a process could not be recorded */
+    bool has_unrecorded; /* a process could not be recorded, or there were more than could be listed */
     uint32_t count, capacity;
     struct attach_followed { /* children that are known; malloc'd */
         pid_t pid, recorder; /* recorder: 0 when it has ended */
@@ -52,5 +50,8 @@ void attach_follow_look(struct attach_follow *follow, int directory, const struc
 /* The first recorder ends all others. Returns when those that this one has started have ended: false if a
  * process could not be recorded. */
 bool attach_follow_end(struct attach_follow *follow);
+
+/* Says that some could not be recorded which this process has started, and why where that is known. */
+void attach_follow_complain(pid_t pid);
 
 #endif

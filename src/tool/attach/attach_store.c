@@ -4,6 +4,7 @@
 #include "export/profile_path.h"
 #include "profile/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +19,30 @@ static bool lock_store(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_SETLK, &lock) == 0;
+}
+
+static bool is_locked(int directory, const char *name)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const bool is_locked = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    return is_locked;
+}
+
+bool attach_store_has_recorder(const char *run, pid_t pid)
+{
+    char beginning[32];
+    const int length = snprintf(beginning, sizeof beginning, "wallprof.%d.", (int)pid);
+    bool is_found = false;
+    DIR *entries = opendir(run);
+    for (const struct dirent *entry; !is_found && entries && (entry = readdir(entries));)
+        is_found = strncmp(entry->d_name, beginning, (size_t)length) == 0 &&
+                   store_is_live_name(entry->d_name) && is_locked(dirfd(entries), entry->d_name);
+    if (entries)
+        closedir(entries);
+    return is_found;
 }
 
 /* Where the profile goes: as the library of the process would choose it. */

@@ -57,7 +57,7 @@ int attach_family_record(const struct attach_family *family)
     attach->run = directory.path;
     const int error = attach_record_family(attach, true, &is_whole);
     if (!is_whole)
-        fputs(ATTACH_UNRECORDED, stderr);
+        attach_follow_complain(attach->pid);
     if (error < 0)
         attach_fail(attach, error);
     return finish(family, &directory, error);

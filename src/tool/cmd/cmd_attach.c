@@ -7,6 +7,7 @@
 #include "profile/store.h"
 #include "tool/attach/attach.h"
 #include "tool/attach/attach_check.h"
+#include "tool/attach/attach_store.h"
 #include "tool/io/command.h"
 #include "tool/io/output_file.h"
 #include "tool/read/store_names.h"
@@ -227,6 +228,8 @@ static int record_for_run(struct attach_command *command)
 {
     struct attach *attach = &command->attach;
     bool is_whole;
+    if (attach_store_has_recorder(command->run, attach->pid))
+        return 0; /* a grandchild of a subreaper, which has become its child */
     attach->is_deaf = true;
     attach->leash = ATTACH_LEASH_FD;
     attach->run = command->run;
