@@ -144,6 +144,17 @@ static int init_sampler(struct attach *attach)
     return sampler_init(attach->sampler, &options, &attach->threads, attach->labels, attach->start_ns, seed);
 }
 
+int attach_open(struct attach *ret, pid_t pid, struct config *config, struct log *log)
+{
+    char path[64];
+    log_init(log, LOG_WARNING);
+    config_read(config, log, environ);
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    *ret = (struct attach){.pid = pid, .config = config, .log = log, .leash = -1};
+    ret->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return ret->directory < 0 ? -errno : 0;
+}
+
 int attach_init(struct attach *attach)
 {
     describe(attach);

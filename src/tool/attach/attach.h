@@ -52,14 +52,19 @@ struct attach {
     struct perf_maps perf_maps;
 };
 
+/* Begins with the environment's settings, a log and an open /proc/PID, all 0 but what is the caller's to
+ * choose. The caller closes the directory. 0; or -errno, as where there is no such process. */
+int attach_open(struct attach *ret, pid_t pid, struct config *config, struct log *log);
+
 /* Looks at the process, which attach_check has found fit. 0 or -errno; deinit either way. observer.counts can
  * still be read after it. */
 int attach_init(struct attach *attach);
 void attach_deinit(struct attach *attach);
 
 /*
- * Records until the process ends, the time is over, or SIGINT, SIGTERM or SIGHUP comes. All signals are
- * blocked meanwhile. Afterwards no thread of the process is traced. 0 or -errno.
+ * Records until the process ends, the time is over, the leash ends, or SIGINT, SIGTERM or SIGHUP comes,
+ * unless is_deaf. All signals are blocked meanwhile. Afterwards no thread of the process is traced. 0 or
+ * -errno.
  */
 int attach_record(struct attach *attach);
 

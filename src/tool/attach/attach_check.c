@@ -206,7 +206,7 @@ static int check_access(pid_t pid, int directory)
         close(fd);
     if (error == 0) {
         error = trace_try(pid);
-        is_call_forbidden = error == -EPERM; /* what the file is shown for would be allowed */
+        is_call_forbidden = error == -EPERM; /* who may read the file may also trace, but for a filter */
     }
     if (is_call_forbidden && has_filter())
         return command_fail("process %d cannot be looked at: " FILTERED, (int)pid);

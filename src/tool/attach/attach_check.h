@@ -1,7 +1,7 @@
 /*
  * Whether a process can be looked at, and if not, why: in words for people.
  *
- * Called from: cmd_attach.c, before anything of the process is changed.
+ * Called from: cmd_attach.c, live_recorder.c and run_external.c, before anything of the process is changed.
  */
 #ifndef WALLPROF_ATTACH_CHECK_H
 #define WALLPROF_ATTACH_CHECK_H

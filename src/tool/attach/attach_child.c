@@ -23,7 +23,7 @@ static bool say(int talk, int word)
     return send(talk, &word, sizeof word, MSG_NOSIGNAL) == (ssize_t)sizeof word;
 }
 
-/* False: the other one is gone. */
+/* False: the other end is gone. */
 static bool hear(int talk, int *ret)
 {
     ssize_t bytes;
@@ -128,24 +128,18 @@ bool attach_child_record(const struct attach_child *child)
     static struct config config;
     static struct log log;
     static struct attach attach;
-    char path[64];
     bool has_parent = true;
     if (!seize(child))
         return true;
-    log_init(&log, LOG_WARNING);
-    config_read(&config, &log, environ);
-    attach = (struct attach){.pid = child->pid,
-                             .config = &config,
-                             .log = &log,
-                             .is_held = true,
-                             .is_deaf = true,
-                             .leash = -1,
-                             .run = child->run};
-    snprintf(path, sizeof path, "/proc/%d", (int)child->pid);
-    attach.directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = attach_open(&attach, child->pid, &config, &log);
+    attach.is_held = attach.is_deaf = true;
+    attach.run = child->run;
     unsetenv("LD_PRELOAD"); /* for recorders of its children, which are the tool */
-    follow_children(&attach);
-    const int error = record_held(&attach, child, &has_parent);
+    if (error == 0) {
+        follow_children(&attach);
+        error = record_held(&attach, child, &has_parent);
+    } else
+        attach_let_go(child->pid);
     if (attach.follow.is_on && !attach_follow_end(&attach.follow))
         attach_follow_complain(child->pid);
     if (error < 0)

@@ -271,17 +271,10 @@ static int attach_to(struct attach_command *command)
 static int attach_with(struct attach_command *command, const char *argument)
 {
     long pid;
-    char path[64];
     struct attach *attach = &command->attach;
     if (!command_number(argument, 1, PID_MAX, &pid))
         return command_misused("attach", "%s is not the number of a process", argument);
-    *attach =
-        (struct attach){.pid = (pid_t)pid, .config = &command->config, .log = &command->log, .leash = -1};
-    log_init(&command->log, LOG_WARNING);
-    config_read(&command->config, &command->log, environ);
-    snprintf(path, sizeof path, "/proc/%ld", pid);
-    attach->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (attach->directory < 0)
+    if (attach_open(attach, (pid_t)pid, &command->config, &command->log) < 0)
         return command->run ? 0 : attach_check_missing(attach->pid);
     const int status = attach_to(command);
     log_flush(&command->log);

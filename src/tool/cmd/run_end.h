@@ -1,7 +1,7 @@
 /*
  * The end of a run: its stores become profiles, and the user is told where these are.
  *
- * Called from: cmd_run.c, and cmd_attach.c for a process that is followed.
+ * Called from: cmd_run.c, and attach_family.c for a process that is followed.
  */
 #ifndef WALLPROF_RUN_END_H
 #define WALLPROF_RUN_END_H

@@ -67,7 +67,7 @@ void run_external_end(struct run_external *external, const struct run_child *chi
     if (external->recorder < 0)
         return;
     (void)!write(external->ended[1], &child->status, sizeof child->status); /* it may have been killed */
-    waitpid(external->recorder, NULL, 0); /* it may have been noticed before */
+    waitpid(external->recorder, NULL, 0); /* run_child_await may have reaped it */
     external->recorder = -1;
 }
 

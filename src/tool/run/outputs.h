@@ -1,7 +1,7 @@
 /*
  * Where the profiles of a run go: --out, --format and WALLPROF_OUT, checked before the program starts.
  *
- * Called from: cmd_run.c.
+ * Called from: cmd_run.c, attach_family.c.
  */
 #ifndef WALLPROF_OUTPUTS_H
 #define WALLPROF_OUTPUTS_H

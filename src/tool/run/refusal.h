@@ -1,4 +1,4 @@
-/* Why `wallprof run` does not start a program. */
+/* Why `wallprof run` does not start a program, or `wallprof attach --follow` does not record a family. */
 #ifndef WALLPROF_REFUSAL_H
 #define WALLPROF_REFUSAL_H
 

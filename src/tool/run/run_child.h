@@ -2,7 +2,8 @@
  * The program as a child of `wallprof run`, in its process group: it starts as it would have started in our
  * place, and every signal that is sent to us reaches it.
  *
- * Called from: cmd_run.c, which has one thread. All signals are blocked in it from the start of the program
+ * Called from: cmd_run.c, which has one thread, and run_end.c and run_external.c for it; run_tool also for
+ * attach --follow. All signals are blocked in it from the start of the program
  * on; they wait until they are handed on, and those that come later change nothing any more.
  */
 #ifndef WALLPROF_RUN_CHILD_H

@@ -3,7 +3,8 @@
  * wrote themselves (profile/store.h). Its lock says that `wallprof gather` will make the profiles of the
  * stores (cmd_gather.c).
  *
- * Called from: cmd_run.c. The descriptors are closed in the program.
+ * Called from: cmd_run.c, attach_family.c, run_end.c and run_external.c. The descriptors are closed in the
+ * program.
  */
 #ifndef WALLPROF_RUN_DIRECTORY_H
 #define WALLPROF_RUN_DIRECTORY_H

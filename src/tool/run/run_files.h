@@ -1,7 +1,7 @@
 /*
  * The profiles that a run has left, and the lines at its end that say where they are.
  *
- * Called from: cmd_run.c.
+ * Called from: run_end.c for a run, cmd_attach.c.
  */
 #ifndef WALLPROF_RUN_FILES_H
 #define WALLPROF_RUN_FILES_H
