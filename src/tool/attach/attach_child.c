@@ -89,9 +89,10 @@ static void describe_end(struct attach *attach, int status)
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *name = number ? signal_name(number) : NULL;
     *attach->ending = '\0';
-    if (number)
-        snprintf(attach->ending, sizeof attach->ending, "killed by signal %d (%s)", number,
-                 name ? name : "?");
+    if (name)
+        snprintf(attach->ending, sizeof attach->ending, "killed by signal %d (%s)", number, name);
+    else if (number)
+        snprintf(attach->ending, sizeof attach->ending, "killed by signal %d", number);
 }
 
 static int record_held(struct attach *attach, const struct attach_child *child, bool *ret_has_parent)
