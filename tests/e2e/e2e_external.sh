@@ -146,15 +146,18 @@ wait_for() { # WHAT COMMAND...
     done
 }
 
+# shellcheck disable=SC2317 # wait_for calls it
 has_store() { # DIRECTORY PID
     [ -n "$(find "$1" -name "wallprof.$2.*.live.store" 2>/dev/null)" ]
 }
 
 # Also one that nobody reaps.
+# shellcheck disable=SC2317 # wait_for calls it
 is_gone() { # PID
     ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
 }
 
+# shellcheck disable=SC2317 # wait_for calls it
 has_lines() { # FILE NUMBER
     [ "$(wc -l <"$1")" -eq "$2" ]
 }
@@ -330,6 +333,7 @@ check_exec() {
     execute same "$TMP/static" "$TMP/static" again
 }
 
+# shellcheck disable=SC2317 # wait_for calls it
 is_executed() { # PROGRAM
     grep -qas "$1 wait" "$TMP"/exec/*/*.live.store && grep -q ready "$TMP/said"
 }
@@ -421,6 +425,7 @@ assert_family() { # NAME
 }
 
 # The recorders of children, which end after the first one.
+# shellcheck disable=SC2317 # wait_for calls it
 has_no_recorder() {
     ! pgrep -f "attach --run $TMP/runs" >/dev/null
 }
@@ -452,7 +457,7 @@ check_follow() {
         wait_for "all of the family begin" has_lines "$TMP/said" 4
         first=$(awk '$1 == "first" { print $2 }' "$TMP/said")
         may_attach || { exec 3>&- && leave_out follow "$(cat "$TMP/refused")" && return; }
-        TMPDIR=$TMP/runs "$WALLPROF" attach --follow -v --overhead off -o "$TMP/$round.pb.gz" "$first" 2>"$TMP/stderr" 3>&- &
+        TMPDIR=$TMP/runs env --ignore-signal=CHLD "$WALLPROF" attach --follow -v --overhead off -o "$TMP/$round.pb.gz" "$first" 2>"$TMP/stderr" 3>&- &
         run=$!
         await_family
         [ "$round" != killed ] || { kill -KILL "$run" && wait_for "recorders end with the first one" has_no_recorder; }
@@ -462,6 +467,7 @@ check_follow() {
         wait "$run" 2>/dev/null
         [ "$round" = killed ] && continue
         assert_family "$round"
+        ! grep "could not be recorded" "$TMP/stderr" || fail "with SIGCHLD ignored by its parent"
         grep -q "threads stood still [1-9]" "$TMP/stderr" || fail "with --follow -v it says $(cat "$TMP/stderr")"
     done
     assert_equal "stores that are left" "$(find "$TMP/runs" -name '*.live.store' | wc -l)" 4
