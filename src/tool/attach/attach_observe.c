@@ -11,6 +11,10 @@
 /* What is copied of a stack at first, and at most. */
 enum { STACK_BYTES_FIRST = 32 * 1024, STACK_BYTES_MAX = 1024 * 1024, WORD_BYTES = 8 };
 
+/* At the end of a recording: for how long threads that were asked to stand still, and wait for a CPU, are
+ * waited for. If we left before, nobody would make the calls again that they are in. */
+static const uint64_t give_up_ns = 2 * NS_PER_S;
+
 int attach_observe_init(struct attach_observer *attached)
 {
     *attached = (struct attach_observer){.copy = {.capacity_bytes = STACK_BYTES_MAX, .mem_descriptor = -1}};
@@ -239,12 +243,28 @@ void attach_observe_forget(struct attach_observer *attached, struct thread *thre
     thread->observe.slot = -1;
 }
 
+/* Those that have come go on; the others stay. */
+static void let_all_go(struct attach_observer *attached)
+{
+    for (uint32_t i = attached->awaited_count; i > 0; i--) {
+        const pid_t tid = attached->awaited[i - 1].tid;
+        struct trace_stop stop;
+        const enum trace_result result = trace_take(tid, &stop);
+        if (result == TRACE_GONE || (result == TRACE_STOPPED && trace_let_go(tid, &stop)))
+            remove_awaited(attached, i - 1);
+    }
+}
+
 void attach_observe_give_up(struct attach_observer *attached)
 {
+    const uint64_t last_ns = clock_monotonic_ns() + give_up_ns;
     for (uint32_t i = 0; i < attached->awaited_count; i++) {
         if (attached->awaited[i].thread)
             attach_observe_forget(attached, attached->awaited[i].thread);
     }
+    for (let_all_go(attached); attached->awaited_count > 0 && clock_monotonic_ns() < last_ns;
+         let_all_go(attached))
+        trace_await(last_ns);
 }
 
 unsigned attach_observe_pause_us(const struct attach_observer *attached, unsigned percent)

@@ -139,7 +139,7 @@ enum trace_result trace_take(pid_t tid, struct trace_stop *ret)
 }
 
 /* SIGCHLD comes for every stop. */
-static void await_report(uint64_t deadline_ns)
+void trace_await(uint64_t deadline_ns)
 {
     sigset_t reports;
     const uint64_t now_ns = clock_monotonic_ns();
@@ -159,7 +159,7 @@ static enum trace_result await_stop(pid_t tid, struct trace_stop *ret)
         now_ns = clock_monotonic_ns();
     } while (result == TRACE_COMES && now_ns < begin_ns + spin_ns);
     while (result == TRACE_COMES && now_ns < begin_ns + patience_ns) {
-        await_report(begin_ns + patience_ns);
+        trace_await(begin_ns + patience_ns);
         result = trace_take(tid, ret);
         now_ns = clock_monotonic_ns();
     }

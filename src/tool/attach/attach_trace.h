@@ -41,6 +41,9 @@ enum trace_result trace_begin(pid_t tid, struct trace_stop *ret);
 /* Whether it has come to it by now. Never TRACE_REFUSED. */
 enum trace_result trace_take(pid_t tid, struct trace_stop *ret);
 
+/* Waits until a thread may have come to stand still, at most until a moment (CLOCK_MONOTONIC). */
+void trace_await(uint64_t deadline_ns);
+
 /* It goes on, untraced. False if it is about to end (SIGKILL): then trace_take is to be called until GONE. */
 bool trace_let_go(pid_t tid, const struct trace_stop *stop);
 
