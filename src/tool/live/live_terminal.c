@@ -180,11 +180,13 @@ enum live_event live_terminal_wait(struct live_terminal *terminal, int ended, ui
     enum live_event event;
     for (;;) {
         const uint64_t now_ns = clock_monotonic_ns();
-        if (now_ns >= deadline_ns)
-            return LIVE_TIME;
-        const struct timespec left = clock_ns_timespec(deadline_ns - now_ns);
-        if (ppoll(fds, sizeof fds / sizeof *fds, &left, NULL) <= 0)
+        const bool is_time = now_ns >= deadline_ns;
+        const struct timespec left = clock_ns_timespec(is_time ? 0 : deadline_ns - now_ns);
+        if (ppoll(fds, sizeof fds / sizeof *fds, &left, NULL) <= 0) {
+            if (is_time)
+                return LIVE_TIME;
             continue;
+        }
         if (fds[0].revents && take_signal(terminal, &event) && (event == LIVE_END || terminal->has_screen))
             return event;
         if (fds[1].revents)

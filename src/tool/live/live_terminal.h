@@ -34,8 +34,9 @@ enum live_event {
 int live_terminal_begin(struct live_terminal *terminal, bool has_screen);
 void live_terminal_end(struct live_terminal *terminal);
 
-/* Waits for the first of these until deadline_ns (CLOCK_MONOTONIC). ended: a descriptor that can be read from
- * then; -1: none. A stop by the terminal (Ctrl-Z) stops us in here. */
+/* Waits for the first of these until deadline_ns (CLOCK_MONOTONIC). LIVE_TIME comes last: only where none of
+ * the others is there, however long ago the deadline was. ended: a descriptor that polls readable then; -1:
+ * none. A stop by the terminal (Ctrl-Z) stops us in here. */
 enum live_event live_terminal_wait(struct live_terminal *terminal, int ended, uint64_t deadline_ns,
                                    int *ret_key);
 
