@@ -52,10 +52,40 @@ static void a_deadline_that_has_passed_comes_last(void **state)
     end(&terminal, keys);
 }
 
+static void assert_key(struct live_terminal *terminal, int expected)
+{
+    int key = 0;
+    assert_int_equal(live_terminal_wait(terminal, -1, 0, &key), LIVE_KEY);
+    assert_int_equal(key, expected);
+}
+
+static void what_an_arrow_sends_means_nothing_and_takes_no_key_along(void **state)
+{
+    (void)state;
+    static const char *const arrows[] = {"\033[A", "\033OB", "\033[1;5C"};
+    struct live_terminal terminal;
+    int key = 0;
+    const int keys = begin(&terminal);
+    for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++) {
+        put_keys(keys, arrows[i]);
+        put_keys(keys, "q");
+        assert_int_equal(live_terminal_wait(&terminal, -1, 0, &key), LIVE_RESIZE);
+        assert_key(&terminal, 'q');
+    }
+    put_keys(keys, "\033xq\033");
+    assert_key(&terminal, '\033');
+    assert_key(&terminal, 'x');
+    assert_key(&terminal, 'q');
+    assert_key(&terminal, '\033');
+    assert_int_equal(live_terminal_wait(&terminal, -1, 0, &key), LIVE_TIME);
+    end(&terminal, keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_deadline_that_has_passed_comes_last),
+        cmocka_unit_test(a_deadline_that_has_passed_comes_last),
+        cmocka_unit_test(what_an_arrow_sends_means_nothing_and_takes_no_key_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,18 +157,31 @@ static bool take_signal(struct live_terminal *terminal, enum live_event *ret)
     return true;
 }
 
-/* Keys that send more than one byte, as the arrows do, mean nothing. */
-static enum live_event take_key(int *ret)
+/* False: there is none at the moment, or the terminal has gone, which the next wait says. */
+static bool read_at_once(unsigned char *ret)
 {
-    unsigned char bytes[64];
-    const ssize_t got = read(STDIN_FILENO, bytes, 1);
+    struct pollfd more = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&more, 1, 0) > 0 && read(STDIN_FILENO, ret, 1) == 1;
+}
+
+/* Keys that send more than one byte, as the arrows do, mean nothing: they are ESC [ or ESC O, and end with
+ * the first byte from @ on. Another byte after an ESC is the next key. */
+static enum live_event take_key(struct live_terminal *terminal, int *ret)
+{
+    unsigned char byte, next;
+    const ssize_t got = read(STDIN_FILENO, &byte, 1);
     if (got != 1)
         return got < 0 && errno == EINTR ? LIVE_RESIZE : LIVE_END;
-    struct pollfd more = {.fd = STDIN_FILENO, .events = POLLIN};
-    *ret = bytes[0];
-    if (bytes[0] != '\033' || poll(&more, 1, 0) <= 0)
+    *ret = byte;
+    if (byte != '\033' || !read_at_once(&next))
         return LIVE_KEY;
-    return read(STDIN_FILENO, bytes, sizeof bytes) > 0 ? LIVE_RESIZE : LIVE_END;
+    if (next != '[' && next != 'O') {
+        terminal->next_key = next;
+        return LIVE_KEY;
+    }
+    while (read_at_once(&next) && next < '@')
+        continue;
+    return LIVE_RESIZE;
 }
 
 enum live_event live_terminal_wait(struct live_terminal *terminal, int ended, uint64_t deadline_ns,
@@ -178,6 +191,11 @@ enum live_event live_terminal_wait(struct live_terminal *terminal, int ended, ui
                            {.fd = terminal->has_screen ? STDIN_FILENO : -1, .events = POLLIN},
                            {.fd = ended, .events = POLLIN}};
     enum live_event event;
+    if (terminal->next_key) {
+        *ret_key = terminal->next_key;
+        terminal->next_key = 0;
+        return LIVE_KEY;
+    }
     for (;;) {
         const uint64_t now_ns = clock_monotonic_ns();
         const bool is_time = now_ns >= deadline_ns;
@@ -190,7 +208,7 @@ enum live_event live_terminal_wait(struct live_terminal *terminal, int ended, ui
         if (fds[0].revents && take_signal(terminal, &event) && (event == LIVE_END || terminal->has_screen))
             return event;
         if (fds[1].revents)
-            return take_key(ret_key);
+            return take_key(terminal, ret_key);
         if (fds[2].revents)
             return LIVE_ENDED;
     }

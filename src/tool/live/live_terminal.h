@@ -20,6 +20,7 @@ struct live_terminal {
     int signals;  /* a signalfd */
     int messages; /* what stderr is meanwhile */
     int stderr_before;
+    int next_key; /* was read together with an ESC; 0: none */
 };
 
 enum live_event {
