@@ -57,6 +57,13 @@ tables() { # WORDS OF judge_live.py...
         complain "$*: the tables are wrong: $(cat "$TMP/said")"
 }
 
+# What is there to be read from stdin, or its end, ends no recording.
+tables_without_stdin() {
+    timeout $HANG_S "$WALLPROF" top --interval 100ms --count 5 "$subject" </dev/null >"$TMP/tables" 2>"$TMP/said" ||
+        complain "without stdin: status $?: $(cat "$TMP/said")"
+    assert_equal "tables without stdin" "$(grep -c "^PID $subject" "$TMP/tables")" 5
+}
+
 drive() { # WORDS OF drive_live.py...
     timeout $((2 * HANG_S)) "$PYTHON" "$TESTS/judges/drive_live.py" "$@" || complain "in a terminal: $*"
 }
@@ -66,6 +73,7 @@ from_outside() {
     begin env
     check_permission
     tables
+    tables_without_stdin
     drive keys "$WALLPROF" "$subject" "$TMP/written.pb.gz"
     "$WALLPROF" top "$TMP/written.pb.gz" >"$TMP/top" || complain "what was written is no profile"
     grep -q want_lock "$TMP/top" || complain "what was written has no want_lock: $(cat "$TMP/top")"

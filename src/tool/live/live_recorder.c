@@ -27,8 +27,8 @@ static int record(pid_t pid, int directory, int store)
     config_read(&config, &log, environ);
     config.timeline = TIMELINE_OFF;
     config.duration_ns = 0;
-    attach =
-        (struct attach){.pid = pid, .config = &config, .log = &log, .directory = directory, .store = store};
+    attach = (struct attach){
+        .pid = pid, .config = &config, .log = &log, .directory = directory, .leash = -1, .store = store};
     int error = attach_init(&attach);
     if (error == 0)
         error = attach_record(&attach);
