@@ -22,13 +22,16 @@ class Terminal:
         self.resize(rows, columns)
         self.before, self.output = termios.tcgetattr(self.slave), b""
         self.states, states = os.pipe()
+        orders, self.orders = os.pipe()
         if os.fork() == 0:
             os.close(self.master)
-            self.lead(arguments, states)
+            os.close(self.orders)
+            self.lead(arguments, states, orders)
         os.close(states)
+        os.close(orders)
         self.tool = int(self.next_state())
 
-    def lead(self, arguments, states):
+    def lead(self, arguments, states, orders):
         os.setsid()
         fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -45,8 +48,18 @@ class Terminal:
         while True:
             _, status = os.waitpid(tool, os.WUNTRACED)
             os.write(states, b"stopped\n" if os.WIFSTOPPED(status) else b"%d\n" % os.waitstatus_to_exitcode(status))
-            if not os.WIFSTOPPED(status):
+            if not os.WIFSTOPPED(status) or not self.obey(os.read(orders, 2), tool):
                 os._exit(0)
+
+    def obey(self, order, tool):
+        """As a shell's bg and fg. While it has the terminal itself, that has the settings of its line editor."""
+        settings = [*self.before]
+        if order == b"bg":
+            settings[3] &= ~(termios.ICANON | termios.ECHO)
+        os.tcsetpgrp(self.slave, tool if order == b"fg" else os.getpid())
+        termios.tcsetattr(self.slave, termios.TCSADRAIN, settings)
+        os.kill(tool, signal.SIGCONT)
+        return order
 
     def next_state(self):
         """Meanwhile what it writes is read: it must not wait for us."""
@@ -60,6 +73,9 @@ class Terminal:
             if self.states in readable:
                 line += os.read(self.states, 1)
         return line.decode().strip()
+
+    def order(self, order):
+        os.write(self.orders, order.encode())
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -133,8 +149,11 @@ def press_all(tool, pid, file):
         sys.exit("FAIL: it has not stopped")
     terminal.assert_restored("while it is stopped")
     await_work(pid)  # the recorder is not stopped, and lets every thread go that it looks at
+    terminal.order("bg")
+    if terminal.next_state() != "stopped":
+        sys.exit("FAIL: it goes on without the terminal")
     count = terminal.output.count(ON)
-    os.kill(terminal.tool, signal.SIGCONT)
+    terminal.order("fg")
     terminal.wait("the screen again", lambda screen: terminal.output.count(ON) > count)
     terminal.press("w", r"functions by wall", r" burn$")
     terminal.send("q")

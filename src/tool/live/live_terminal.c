@@ -51,6 +51,27 @@ static void switch_off(struct live_terminal *terminal)
     terminal->is_on = false;
 }
 
+/* The terminal's settings are another one's as long as that one has the terminal, as a shell has while we run
+ * in the background. Stops until we are in the foreground. False: nobody stops us, as our group is orphaned
+ * or ignores the signal. The signals that we take are blocked, so a SIGCONT tells that we were stopped. */
+static bool await_foreground(void)
+{
+    const struct timespec at_once = {0};
+    sigset_t continued;
+    sigemptyset(&continued);
+    sigaddset(&continued, SIGCONT);
+    for (;;) {
+        const pid_t foreground = tcgetpgrp(STDIN_FILENO);
+        if (foreground < 0 || foreground == getpgrp())
+            return true;
+        while (sigtimedwait(&continued, NULL, &at_once) > 0)
+            continue;
+        kill(0, SIGTTIN); /* stops here */
+        if (sigtimedwait(&continued, NULL, &at_once) < 0)
+            return false;
+    }
+}
+
 static void redirect_stderr(struct live_terminal *terminal)
 {
     terminal->messages = live_messages_open();
@@ -69,6 +90,8 @@ int live_terminal_begin(struct live_terminal *terminal, bool has_screen)
     terminal->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (terminal->signals < 0)
         return -errno;
+    if (has_screen && !await_foreground())
+        return -EIO;
     if (has_screen && tcgetattr(STDIN_FILENO, &terminal->before) < 0)
         return -errno;
     if (has_screen) {
@@ -128,8 +151,10 @@ void live_terminal_take_message(const struct live_terminal *terminal, char *ret,
 
 /* ---- waiting ---- */
 
-/* As if we had not taken it. When we go on, the shell may have changed the terminal. */
-static void stop(struct live_terminal *terminal)
+/* As if we had not taken it. When we go on, the shell may have changed the terminal. False: it is another
+ * one's.
+ */
+static bool stop(struct live_terminal *terminal)
 {
     sigset_t only;
     sigemptyset(&only);
@@ -138,10 +163,13 @@ static void stop(struct live_terminal *terminal)
     raise(SIGTSTP);
     sigprocmask(SIG_UNBLOCK, &only, NULL); /* stops here */
     sigprocmask(SIG_BLOCK, &only, NULL);
-    if (terminal->has_screen) {
-        tcgetattr(STDIN_FILENO, &terminal->before);
-        switch_on(terminal);
-    }
+    if (!terminal->has_screen)
+        return true;
+    if (!await_foreground())
+        return false;
+    tcgetattr(STDIN_FILENO, &terminal->before);
+    switch_on(terminal);
+    return true;
 }
 
 /* False: there was none. */
@@ -151,9 +179,8 @@ static bool take_signal(struct live_terminal *terminal, enum live_event *ret)
     if (read(terminal->signals, &info, sizeof info) != (ssize_t)sizeof info)
         return false;
     const int number = (int)info.ssi_signo;
-    if (number == SIGTSTP)
-        stop(terminal);
-    *ret = number == SIGTSTP || number == SIGCONT || number == SIGWINCH ? LIVE_RESIZE : LIVE_END;
+    const bool goes_on = number == SIGTSTP ? stop(terminal) : number == SIGCONT || number == SIGWINCH;
+    *ret = goes_on ? LIVE_RESIZE : LIVE_END;
     return true;
 }
 

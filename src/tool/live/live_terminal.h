@@ -31,7 +31,8 @@ enum live_event {
     LIVE_ENDED   /* what `ended` says */
 };
 
-/* Takes the signals; with a screen also the terminal. 0 or -errno; live_terminal_end in either case. */
+/* Takes the signals; with a screen also the terminal. In the background it is stopped until it has the
+ * terminal. 0 or -errno; live_terminal_end in either case. */
 int live_terminal_begin(struct live_terminal *terminal, bool has_screen);
 void live_terminal_end(struct live_terminal *terminal);
 
