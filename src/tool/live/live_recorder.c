@@ -23,6 +23,7 @@ static int record(pid_t pid, int directory, int store)
     static struct attach attach;
     static struct config config;
     static struct log log;
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored, no thread that comes to a stop is told */
     log_init(&log, LOG_WARNING);
     config_read(&config, &log, environ);
     config.timeline = TIMELINE_OFF;
@@ -38,7 +39,7 @@ static int record(pid_t pid, int directory, int store)
     return error == 0 ? 0 : command_fail("process %d cannot be recorded: %s", (int)pid, error_text(-error));
 }
 
-/* If we end before it has asked for the signal, it is another one's child already. */
+/* If we end before it has asked for the signal, it has another parent by then. */
 static void begin_child(const struct live_recorder *recorder, pid_t pid, int directory, pid_t parent)
 {
     if (recorder->messages >= 0)
@@ -79,12 +80,12 @@ int live_recorder_begin(struct live_recorder *recorder, pid_t pid)
     return status;
 }
 
-static bool await(struct live_recorder *recorder, int flags)
+/* Whether it has ended, now or before; *ret_status: how, if now. */
+static bool await(struct live_recorder *recorder, int flags, int *ret_status)
 {
-    int status;
     pid_t ended;
     do
-        ended = recorder->child ? waitpid(recorder->child, &status, flags) : -1;
+        ended = recorder->child ? waitpid(recorder->child, ret_status, flags) : -1;
     while (ended < 0 && recorder->child && errno == EINTR);
     if (ended != 0)
         recorder->child = 0;
@@ -93,14 +94,19 @@ static bool await(struct live_recorder *recorder, int flags)
 
 bool live_recorder_has_ended(struct live_recorder *recorder)
 {
-    return await(recorder, WNOHANG);
+    int status = 0;
+    const bool has_ended = await(recorder, WNOHANG, &status);
+    if (has_ended && WIFSIGNALED(status))
+        command_fail("the recorder was killed by signal %d", WTERMSIG(status));
+    return has_ended;
 }
 
 void live_recorder_end(struct live_recorder *recorder)
 {
+    int status;
     if (recorder->child)
         kill(recorder->child, SIGTERM);
-    await(recorder, 0);
+    await(recorder, 0, &status);
     live_messages_say(recorder->messages);
     recorder->messages = -1;
 }

@@ -21,7 +21,8 @@ struct live_recorder {
 /* 0; or 1 after a message. We have a single thread. */
 int live_recorder_begin(struct live_recorder *recorder, pid_t pid);
 
-/* The recording has ended: with its process, or because it could not go on, which has been said. */
+/* The recording has ended: with its process, or because it could not go on. live_recorder_end says why not;
+ * that the recorder was killed is said here. */
 bool live_recorder_has_ended(struct live_recorder *recorder);
 
 /* Ends it, waits until it has, and says what it had to say. The store stays open. */

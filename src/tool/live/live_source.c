@@ -20,9 +20,6 @@
 enum { ATTEMPTS = 5 };
 static const struct timespec pause_between = {.tv_nsec = NS_PER_MS};
 
-/* How long a recorder that has just begun may take until there is something to read. */
-static const uint64_t begin_patience_ns = 10 * (uint64_t)NS_PER_S;
-
 /* ---- a store ---- */
 
 static bool read_header(int fd, struct store_header *ret)
@@ -111,16 +108,16 @@ static int open_own(struct live_source *source)
     return live_dumps_begin(&source->subject, source->pid);
 }
 
-/* The recorder has begun when its store is one. */
+/* The recorder has begun when its store is one. However long it takes: no signal is blocked yet, and Ctrl-C
+ * ends us and it. */
 static int open_outside(struct live_source *source)
 {
     struct store_header header;
-    const uint64_t deadline_ns = clock_monotonic_ns() + begin_patience_ns;
     source->way = LIVE_FROM_OUTSIDE;
     int status = live_recorder_begin(&source->recorder, source->pid);
     source->store = source->recorder.store;
     while (status == 0 && !read_header(source->store, &header)) {
-        if (live_recorder_has_ended(&source->recorder) || clock_monotonic_ns() >= deadline_ns)
+        if (live_recorder_has_ended(&source->recorder))
             return read_header(source->store, &header) ? 0 : 1;
         nanosleep(&pause_between, NULL);
     }
