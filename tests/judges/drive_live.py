@@ -104,20 +104,35 @@ class Terminal:
         self.send(keys)
         self.shows(*patterns)
 
-    def assert_restored(self, when):
-        while select.select([self.master], [], [], 0)[0]:
+    def read_until(self, is_there):
+        """What is written to a terminal may come after the state of who wrote it."""
+        end = time.monotonic() + HANG_S
+        while not is_there() and select.select([self.master], [], [], max(0, end - time.monotonic()))[0]:
             self.output += os.read(self.master, 65536)
+
+    def assert_restored(self, when):
+        self.read_until(lambda: self.output.rfind(OFF) > self.output.rfind(ON))
         if termios.tcgetattr(self.slave) != self.before:
             sys.exit(f"FAIL: {when} the terminal has other settings")
         if self.output.rfind(OFF) < self.output.rfind(ON) or b"\x1b[?25h" not in self.output[self.output.rfind(ON) :]:
             sys.exit(f"FAIL: {when} the screen of before is not back: {self.output[-200:]!r}")
         print("ok: the terminal is as it was", when)
 
-    def ends(self, how, status="0", said=""):
+    def ends(self, how, status="0", *messages):
+        """After the screen these are all messages, in this order."""
         ended = self.next_state()
         self.assert_restored("after " + how)
-        if ended != status or said.encode() not in self.output:
-            sys.exit(f"FAIL: status {ended} after {how}: {self.output[-300:]!r}")
+        lines = lambda: re.findall(rb"^wallprof: (.*)\r\n", self.output[self.output.rfind(OFF) :].replace(OFF, b""), re.M)
+        self.read_until(lambda: len(lines()) >= len(messages))
+        said = [line.decode() for line in lines()]
+        if ended != status or len(said) != len(messages) or not all(map(str.startswith, said, messages)):
+            sys.exit(f"FAIL: status {ended} after {how}: {said} {self.output[-300:]!r}")
+
+
+def recorded_s(screen):
+    """How long all that is shown took."""
+    number, unit = re.search(r"^(?:FROZEN: )?last .+ of ([0-9.]+)(?: (\S+))?,", screen, re.M).groups()
+    return float(number) * {None: 1, "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}[unit]
 
 
 def press_all(tool, pid, file):
@@ -139,7 +154,9 @@ def press_all(tool, pid, file):
     if terminal.screen() != frozen:
         sys.exit("FAIL: a frozen screen has changed\n" + frozen + "\n" + terminal.screen())
     terminal.press(" ", r"^last ")
-    terminal.press("r", r"^last \S+( \S+)? of [0-9.]+ (ms|s),")
+    before = recorded_s(terminal.screen())
+    terminal.send("r")
+    terminal.wait("a start anew", lambda screen: recorded_s(screen) < before)
     terminal.resize(31, 100)
     terminal.wait("31 lines", lambda screen: screen.count("\n") == 30)
     terminal.press("s" + "\x7f" * 40 + file + "\r", r"^written: ")
@@ -169,10 +186,10 @@ def end_by(tool, pid, how):
         os.kill(terminal.tool, signal.SIGTERM)
     elif how == "recorder":
         os.kill(int(open(f"/proc/{terminal.tool}/task/{terminal.tool}/children").read()), signal.SIGKILL)
-        return terminal.ends(how, "1", f"the recording of process {pid} has ended")
+        return terminal.ends(how, "1", "the recorder was killed by signal 9", f"the recording of process {pid} has ended")
     else:
         terminal.send({"q": "q", "interrupt": "\x03"}[how])
-    terminal.ends(how, "0", f"process {pid} has ended" if how == "end" else "")
+    terminal.ends(how, "0", *[f"process {pid} has ended"] * (how == "end"))
 
 
 def cpu_ticks(pid):
