@@ -161,6 +161,8 @@ def press_all(tool, pid, file):
     terminal.wait("31 lines", lambda screen: screen.count("\n") == 30)
     terminal.press("s" + "\x7f" * 40 + file + "\r", r"^written: ")
     terminal.press("s" + "\x7f" * 40 + "/nonexistent/x.pb.gz\r", r"^wallprof: /nonexistent/.*: No such file")
+    for name in "-", "x.pb.qz":
+        terminal.press("s" + "\x7f" * 40 + name + "\r", "^" + re.escape(name) + r": the name must end with \.pb\.gz")
     terminal.send("\x1a")
     if terminal.next_state() != "stopped":
         sys.exit("FAIL: it has not stopped")

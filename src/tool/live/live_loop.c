@@ -143,10 +143,12 @@ static void write_profile(struct loop *loop)
 {
     struct live_view *view = loop->view;
     const char *path = view->typed;
-    int status = output_file_check_ending("top", path);
-    if (status == 0)
-        status =
-            output_file_write(path, format_of_name(output_file_name(path)), &loop->now->recording.profile);
+    if (strcmp(path, "-") == 0 || format_is_unknown(path)) {
+        snprintf(view->message, sizeof view->message, "%.100s: the name must end with " FORMAT_ENDINGS, path);
+        return;
+    }
+    const int status =
+        output_file_write(path, format_of_name(output_file_name(path)), &loop->now->recording.profile);
     live_terminal_take_message(&loop->terminal, view->message, sizeof view->message);
     if (status == 0)
         snprintf(view->message, sizeof view->message, "written: %.200s", path);
