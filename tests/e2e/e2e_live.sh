@@ -100,6 +100,23 @@ with_the_library() {
     "$WALLPROF" top "$TMP/own.pb.gz" | grep -q want_lock || complain "the profile of the process is not as it was"
 }
 
+# A process that has not begun to record: that is said, on a screen and once in a pipe.
+before_it_records() {
+    echo "== before it records"
+    begin env LD_PRELOAD="$LIBRARY" WALLPROF_OUT="$TMP/own.pb.gz" WALLPROF_START=0
+    : >"$TMP/said"
+    timeout $HANG_S "$WALLPROF" top --interval 50ms --count 1 "$subject" >"$TMP/tables" 2>"$TMP/said" 3>&- &
+    local tool=$!
+    until grep -q . "$TMP/said"; do
+        kill -0 "$tool" 2>/dev/null || fail "it has ended: $(cat "$TMP/tables" "$TMP/said")"
+        sleep 0.05
+    done
+    drive nothing "$WALLPROF" "$subject"
+    wait "$tool" || complain "the table after it began: status $?"
+    assert_equal "what is said" "$(cat "$TMP/said")" "wallprof: process $subject records nothing yet"
+    end
+}
+
 # The end of the process is the end of the screen.
 until_it_ends() { # COMMAND BEFORE IT...
     echo "== its end: $*"
@@ -117,6 +134,7 @@ until_it_ends() { # COMMAND BEFORE IT...
 
 from_outside
 with_the_library
+before_it_records
 until_it_ends env
 until_it_ends "$WALLPROF" run --quiet -o "$TMP/run.pb.gz"
 exit $bad

@@ -5,10 +5,11 @@ terminal is as it was.
     drive_live.py keys TOOL PID FILE    every key; FILE: where a profile is written to
     drive_live.py ends TOOL PID HOW     HOW: q, interrupt (Ctrl-C), TERM; recorder: it is killed; end: the caller ends the target when
                                         this has printed "looked"
+    drive_live.py nothing TOOL PID      PID does not record yet: that is shown; then it is told to
 
 It waits for what must appear, however long that takes.
 """
-import fcntl, os, pty, re, select, signal, struct, sys, termios, time
+import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 
 HANG_S = int(os.environ["HANG_S"])
 ON, OFF = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -122,7 +123,7 @@ class Terminal:
         """After the screen these are all messages, in this order."""
         ended = self.next_state()
         self.assert_restored("after " + how)
-        lines = lambda: re.findall(rb"^wallprof: (.*)\r\n", self.output[self.output.rfind(OFF) :].replace(OFF, b""), re.M)
+        lines = lambda: re.findall(rb"^(?:\x1b\[0m)?wallprof: (.*)\r\n", self.output[self.output.rfind(OFF) :].replace(OFF, b""), re.M)
         self.read_until(lambda: len(lines()) >= len(messages))
         said = [line.decode() for line in lines()]
         if ended != status or len(said) != len(messages) or not all(map(str.startswith, said, messages)):
@@ -194,6 +195,17 @@ def end_by(tool, pid, how):
     terminal.ends(how, "0", *[f"process {pid} has ended"] * (how == "end"))
 
 
+def await_recording(tool, pid):
+    terminal = Terminal([tool, "top", "--interval", "200ms", pid])
+    terminal.shows(r"^PID %s$" % pid, r"^nothing is recorded yet$", r"^q quit")
+    terminal.press("h", r"^space +freeze")
+    terminal.press("x", r"^nothing is recorded yet$")
+    subprocess.run([tool, "ctl", pid, "start"], check=True)
+    terminal.shows(r" FUNCTION$", r" want_lock$")
+    terminal.send("q")
+    terminal.ends("q")
+
+
 def cpu_ticks(pid):
     return sum(map(int, open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[11:13]))
 
@@ -218,6 +230,8 @@ def assert_free(pid):
 
 if sys.argv[1] == "keys":
     press_all(*sys.argv[2:])
+elif sys.argv[1] == "nothing":
+    await_recording(*sys.argv[2:])
 else:
     end_by(*sys.argv[2:])
 if sys.argv[-1] != "end":

@@ -302,13 +302,26 @@ static void q_ends_but_not_in_a_line_that_is_typed(void **state)
     assert_int_equal(press(fixture, "hq"), LIVE_QUIT);
 }
 
-static void help_ends_with_any_key(void **state)
+static void help_ends_with_any_key_but_q(void **state)
 {
     struct fixture *fixture = *state;
     press(fixture, "h");
     assert_string_equal(line(fixture, 1), "h, ?     this help");
     assert_int_equal(press(fixture, " "), LIVE_NOTHING);
     assert_string_equal(line(fixture, 1), "PID 7: ./shop --orders 7");
+    assert_int_equal(press(fixture, "hq"), LIVE_QUIT);
+}
+
+static void a_screen_without_a_reading_says_so_and_has_help(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->screen.now = NULL;
+    assert_string_equal(line(fixture, 1), "PID 7");
+    assert_string_equal(line(fixture, 2), "nothing is recorded yet");
+    assert_string_equal(line(fixture, 24),
+                        "q quit  h help  w/c/o sort  v view  / filter  space freeze  r reset  s save");
+    press(fixture, "h");
+    assert_string_equal(line(fixture, 1), "h, ?     this help");
 }
 
 static void waits_for_work_are_shown_on_demand(void **state)
@@ -334,7 +347,8 @@ int main(void)
         TEST(a_frozen_screen_says_so),
         TEST(a_profile_goes_to_the_file_that_is_typed),
         TEST(q_ends_but_not_in_a_line_that_is_typed),
-        TEST(help_ends_with_any_key),
+        TEST(help_ends_with_any_key_but_q),
+        TEST(a_screen_without_a_reading_says_so_and_has_help),
         TEST(waits_for_work_are_shown_on_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,20 +76,20 @@ static void say(const struct loop *loop, const char *reason)
         command_fail("process %d cannot be read: %s", (int)loop->options->pid, reason);
 }
 
-/* What cannot be read this time is said, and may be read the next time. False: there is nothing new to show.
- */
-static bool read_now(struct loop *loop)
+/* What cannot be read this time is said, and may be read the next time. 0; -ENODATA: there is nothing yet, or
+ * nothing any more; or another -errno. */
+static int read_now(struct loop *loop)
 {
     struct reading *reading = calloc(1, sizeof *reading);
     const int status = reading ? live_source_read(&loop->source, &reading->recording) : -ENOMEM;
     if (status == 0) {
         take_over(loop, reading);
-        return true;
+        return 0;
     }
     if (status != -ENODATA)
         say(loop, reading && *reading->recording.reason ? reading->recording.reason : error_text(-status));
     free(reading);
-    return loop->now && loop->terminal.is_on;
+    return status;
 }
 
 /* ---- showing ---- */
@@ -98,7 +98,7 @@ static int write_text(const struct loop *loop, char **ret)
 {
     char title[64];
     size_t bytes = 0;
-    struct live_screen screen = {.now = &loop->now->recording.profile,
+    struct live_screen screen = {.now = loop->now ? &loop->now->recording.profile : NULL,
                                  .before = loop->before ? &loop->before->recording.profile : NULL,
                                  .base = loop->base ? &loop->base->recording.profile : NULL,
                                  .view = loop->view,
@@ -117,22 +117,23 @@ static int write_text(const struct loop *loop, char **ret)
     return status;
 }
 
-/* A table is followed by an empty line. */
+/* A table is of a reading, and followed by an empty line. */
 static void show(struct loop *loop)
 {
     char *text = NULL;
-    if (!loop->now)
+    if (!loop->now && !loop->terminal.is_on)
         return;
     const int status = write_text(loop, &text);
-    if (status < 0)
-        snprintf(loop->view->message, sizeof loop->view->message, "there is not enough memory");
-    else if (loop->terminal.is_on)
+    if (status == 0 && loop->terminal.is_on)
         live_terminal_show(text);
-    else {
+    else if (status == 0) {
         printf("%s%s", loop->shown > 0 ? "\n" : "", text);
         loop->status = output_printed();
-        loop->is_over |= loop->status != 0;
-    }
+    } else if (loop->terminal.is_on)
+        snprintf(loop->view->message, sizeof loop->view->message, "there is not enough memory");
+    else
+        loop->status = command_fail("there is not enough memory");
+    loop->is_over |= loop->status != 0;
     loop->shown++;
     free(text);
 }
@@ -156,7 +157,7 @@ static void write_profile(struct loop *loop)
 
 static void begin_anew(struct loop *loop)
 {
-    if (!read_now(loop))
+    if (read_now(loop) != 0)
         return;
     let_go(&loop->base);
     let_go(&loop->before);
@@ -195,10 +196,12 @@ static void take_reading(struct loop *loop)
     loop->deadline_ns += loop->options->interval_ns;
     if (loop->deadline_ns <= now_ns)
         loop->deadline_ns = now_ns + loop->options->interval_ns;
-    if (loop->view->is_frozen)
-        return;
     loop->has_ended = live_source_has_ended(&loop->source);
-    if (read_now(loop))
+    if (loop->view->is_frozen && !loop->has_ended)
+        return;
+    loop->view->is_frozen = false;
+    const int status = read_now(loop);
+    if (status == 0 || loop->terminal.is_on)
         show(loop);
     loop->is_over |= loop->has_ended || (loop->options->count && loop->shown >= loop->options->count);
 }
@@ -249,8 +252,11 @@ static int run(struct loop *loop)
     const int error = live_terminal_begin(&loop->terminal, loop->options->has_screen);
     if (error == 0) {
         loop->deadline_ns = clock_monotonic_ns() + loop->options->interval_ns;
-        if (read_now(loop) && loop->terminal.is_on)
+        const int status = read_now(loop);
+        if (loop->terminal.is_on)
             show(loop);
+        else if (status == -ENODATA)
+            fprintf(stderr, "wallprof: process %d records nothing yet\n", (int)loop->options->pid);
         while (!loop->is_over)
             one_event(loop);
     }

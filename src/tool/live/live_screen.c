@@ -17,18 +17,19 @@ enum { LINE_BYTES = 1024, HELD_COLUMNS_PART = 3, THINGS_MAX = 1000, LEAST_ROWS =
 
 static const char *const what_words[LIVE_WHAT_COUNT] = {"functions", "threads", "waits"};
 
-static const char *const help[] = {"h, ?     this help",
-                                   "q        end; the process goes on",
-                                   "w c o    sort by wall time, CPU time, time off the CPU",
-                                   "m        by time with all that was called, or by a function's own",
-                                   "v 1 2 3  another view: functions, threads, waits",
-                                   "/        only stacks with a function, file or module like a pattern",
-                                   "i        show what is waited for work too",
-                                   "space    freeze the screen, or let it go on",
-                                   "r        begin anew: the start is now",
-                                   "s        write a profile of all that was recorded to a file",
-                                   "",
-                                   "IN ALL: since the start, or since r. Any key ends this help."};
+static const char *const help[] = {
+    "h, ?     this help",
+    "q        end; the process goes on",
+    "w c o    sort by wall time, CPU time, time off the CPU",
+    "m        by time with all that was called, or by a function's own",
+    "v 1 2 3  another view: functions, threads, waits",
+    "/        only stacks with a function, file or module like a pattern",
+    "i        show what is waited for work too",
+    "space    freeze the screen, or let it go on",
+    "r        begin anew: the start is now",
+    "s        write a profile of all that was recorded to a file",
+    "",
+    "IN ALL: since the start, or since r. q ends wallprof, any other key this help."};
 
 static const char keys[] = "q quit  h help  w/c/o sort  v view  / filter  space freeze  r reset  s save";
 
@@ -275,8 +276,11 @@ int live_screen_write(const struct live_screen *screen, FILE *stream)
     if (screen->view->is_help && screen->rows) {
         for (size_t i = 0; i < sizeof help / sizeof *help; i++)
             put_line(&page, help[i]);
-    } else {
+    } else if (screen->now) {
         status = put_reports(&page);
+    } else {
+        put_line(&page, screen->title);
+        put_line(&page, "nothing is recorded yet");
     }
     if (screen->rows)
         put_last_line(&page);

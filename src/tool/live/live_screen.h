@@ -1,8 +1,8 @@
 /*
  * A process that runs, as a screen or as a table: lines of text of its profile, as it is now and was before.
  *
- * Called from: live_loop.c, after text_init. A pure function of its arguments, but for the values of the
- * nodes of `now`, which are others meanwhile. Malloc.
+ * Called from: live_loop.c, after text_init. A pure function of its arguments. But the nodes of `now`
+ * have the values of the interval for the time of the call, so no other thread may read them then. Malloc.
  */
 #ifndef WALLPROF_LIVE_SCREEN_H
 #define WALLPROF_LIVE_SCREEN_H
@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 struct live_screen {
-    const struct profile *now;
+    const struct profile *now; /* NULL: there is none yet */
     const struct profile
         *before; /* where the last interval began; NULL: with the recording. Indexed, as base */
     const struct profile *base; /* where all that is shown began; NULL: with the recording */
