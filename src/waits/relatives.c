@@ -29,13 +29,13 @@ static struct family family_of(int task_directory, pid_t tid)
     return (struct family){.own = number_after(text, "\nTgid:"), .parent = number_after(text, "\nPPid:")};
 }
 
-/* What init has started are strangers. */
+/* What init has started are strangers. In a container the first process may be the program's own master. */
 static bool is_relative(const struct family *family, pid_t pid, pid_t parent)
 {
     if (pid == family->own)
         return false;
-    return parent == family->own ||
-           (family->parent > INIT && (pid == family->parent || parent == family->parent));
+    return parent == family->own || pid == family->parent ||
+           (family->parent > INIT && parent == family->parent);
 }
 
 /* "PID (COMM) STATE PARENT ...": the name may hold anything. */
@@ -74,6 +74,6 @@ void relatives_read(struct relatives *ret, int task_directory, pid_t tid, uint64
         }
         ret->is_complete &= clock_read_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns;
     }
-    ret->is_complete &= family.has_parent || family.parent <= INIT;
+    ret->is_complete &= family.has_parent && family.parent > INIT;
     close(processes);
 }

@@ -92,6 +92,47 @@ static void children_parents_and_their_children_are_relatives(void **state)
     close(tasks);
 }
 
+struct orphan {
+    pid_t parent;
+    struct relatives relatives;
+};
+
+/* What a process finds whose parent has ended. */
+static void look_as_an_orphan(int report)
+{
+    struct orphan orphan;
+    const pid_t middle = getpid(), child = fork();
+    if (child != 0)
+        _exit(child < 0);
+    while (getppid() == middle)
+        usleep(1000);
+    orphan.parent = getppid();
+    relatives_read(&orphan.relatives, open("/proc/self/task", O_RDONLY | O_DIRECTORY), getpid(), UINT64_MAX);
+    (void)!write(report, &orphan, sizeof orphan);
+    _exit(0);
+}
+
+/* In a container it may be the program's master. */
+static void the_first_process_is_a_parent_as_others_are(void **state)
+{
+    int report[2];
+    struct orphan orphan;
+    assert_int_equal(pipe(report), 0);
+    const pid_t middle = fork();
+    assert_true(middle >= 0);
+    if (middle == 0)
+        look_as_an_orphan(report[1]);
+    waitpid(middle, NULL, 0);
+    assert_int_equal(read(report[0], &orphan, sizeof orphan), sizeof orphan);
+    close(report[0]);
+    close(report[1]);
+    assert_non_null(find(&orphan.relatives, orphan.parent));
+    if (orphan.parent == 1) { /* no other one has adopted it */
+        assert_int_equal(orphan.relatives.count, 1);
+        assert_false(orphan.relatives.is_complete);
+    }
+}
+
 /* ---- unix sockets ---- */
 
 static uint64_t inode_of(int fd)
@@ -161,6 +202,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_parents_and_their_children_are_relatives),
+        cmocka_unit_test(the_first_process_is_a_parent_as_others_are),
         cmocka_unit_test(the_kernel_tells_a_sockets_peer),
         cmocka_unit_test(a_peer_is_called_by_the_path_that_it_was_reached_by),
     };
