@@ -23,9 +23,9 @@ struct other_ends_memory {
         uint64_t inode; /* 0: none */
         mode_t mode;    /* of the other end; 0: of a socket */
         uint64_t until_ns;
-        uint32_t later;             /* how often nobody was found */
+        uint32_t later;             /* how often the name was not to stay */
         char name[OTHER_END_BYTES]; /* "": it is not known */
-    } kept[KEPT];                   /* by inode */
+    } kept[KEPT];                   /* by inode and mode */
     struct told_apart processes;
 };
 
@@ -108,7 +108,8 @@ static void find_owners(const struct near_end *near, const struct wanted *wanted
 
 /* ---- names ---- */
 
-/* word: "pipe from", "unix". kind: "pipe", "unix". "" where nobody is known. True if it is another process.
+/* word: "pipe from", "unix". kind: "pipe", "unix". "" where nobody is known. True if that may stay so: where
+ * this process has the end too, a child may have it only because it has just been forked.
  */
 static bool name_owners(struct other_ends_memory *memory, const struct owners *owners, const char *word,
                         const char *kind, char ret[OTHER_END_BYTES])
@@ -122,8 +123,8 @@ static bool name_owners(struct other_ends_memory *memory, const struct owners *o
     if (told_apart_is(&memory->processes, owners->first.pid))
         snprintf(pid, sizeof pid, " (pid %d)", (int)owners->first.pid);
     snprintf(ret, OTHER_END_BYTES, "%s %s%s%s", word, owners->first.name, pid,
-             owners->others > 1 ? " and others" : "");
-    return true;
+             owners->others + owners->is_own > 1 ? " and others" : "");
+    return !owners->is_own;
 }
 
 /* ---- looking ---- */
@@ -171,7 +172,7 @@ static bool find(struct other_ends *ends, const struct near_end *near, mode_t mo
         ends->memory = scratch_alloc(sizeof *ends->memory);
     if (!ends->memory)
         return false;
-    struct kept_end *kept = &ends->memory->kept[near->inode % KEPT];
+    struct kept_end *kept = &ends->memory->kept[(near->inode * 2 + (mode == S_IRUSR)) % KEPT];
     const bool is_same = kept->inode == near->inode && kept->mode == mode;
     if (!is_same || now_ns >= kept->until_ns) {
         if (!reading_credit_is_left(&ends->credit, now_ns))

@@ -8,8 +8,9 @@
  * Where one of the processes does not show its descriptors (another user, hidepid), or there is too much to
  * read, "within this process" is not said.
  *
- * A thing is looked for once; where no other process was found, again after 1 s, 2 s, 4 s, and then every 8
- * s. All of it costs what reading_credit.h allows. Links are read as in objects.h.
+ * A pipe or socket whose other end only another process has is looked for once. Any other is looked for again
+ * after 1 s, 2 s, 4 s, and then every 8 s. All of it costs what reading_credit.h allows. Links are read as in
+ * objects.h.
  *
  * Called from: the sampler thread. Scratch memory, from the first one on.
  */

@@ -1,0 +1,120 @@
+/* Who has the other end of a pipe, as children that keep ends of it make it. */
+#include "lib/unit.h"
+#include "waits/other_ends.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct other_ends ends;
+static int tasks, pipe_ends[2];
+
+static const uint64_t start_ns = 1000 * (uint64_t)NS_PER_S;
+
+static int setup(void **state)
+{
+    ends = (struct other_ends){0};
+    tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return tasks < 0 || pipe(pipe_ends) != 0;
+}
+
+static int teardown(void **state)
+{
+    other_ends_deinit(&ends);
+    close(tasks);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    return 0;
+}
+
+/* A child that keeps one end, or both (-1), until it is ended. */
+static pid_t begin_child(const char *name, int kept)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_NAME, name);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (kept >= 0)
+            close(pipe_ends[1 - kept]);
+        (void)!write(ready[1], "", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+static void end_child(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static void close_end(int end)
+{
+    close(pipe_ends[end]);
+    pipe_ends[end] = -1;
+}
+
+/* What the pipe is called by its reader (0) or its writer (1); "" if it is not known. */
+static const char *name_at(int end, uint64_t now_ns)
+{
+    static char name[OTHER_END_BYTES], link[64];
+    struct stat status;
+    assert_int_equal(fstat(pipe_ends[end], &status), 0);
+    snprintf(link, sizeof link, "pipe:[%lu]", (unsigned long)status.st_ino);
+    const struct near_end near = {tasks, getpid(), pipe_ends[end], link, status.st_ino};
+    *name = '\0';
+    const bool is_known = other_ends_pipe(&ends, &near, now_ns, name);
+    assert_int_equal(is_known, *name != '\0');
+    return name;
+}
+
+static void assert_name(int end, uint64_t now_ns, const char *format, pid_t pid)
+{
+    char expected[OTHER_END_BYTES];
+    snprintf(expected, sizeof expected, format, (int)pid);
+    assert_string_equal(name_at(end, now_ns), expected);
+}
+
+static void a_pipe_is_called_by_who_has_its_other_end(void **state)
+{
+    const pid_t child = begin_child("maker", 1);
+    close_end(1);
+    assert_name(0, start_ns, "pipe from maker (pid %d)", child);
+    end_child(child);
+    assert_name(0, start_ns + (uint64_t)NS_PER_S * 3600, "pipe from maker (pid %d)", child);
+}
+
+/* And is looked for again, as a child closes soon what it does not need. */
+static void an_end_that_this_process_has_too_is_not_the_childs_alone(void **state)
+{
+    const pid_t child = begin_child("maker", -1);
+    assert_name(0, start_ns, "pipe from maker (pid %d) and others", child);
+    assert_name(1, start_ns, "pipe to maker (pid %d) and others", child);
+    close_end(1);
+    assert_name(0, start_ns + NS_PER_S - 1, "pipe from maker (pid %d) and others", child);
+    assert_name(0, start_ns + NS_PER_S, "pipe from maker (pid %d)", child);
+    end_child(child);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pipe_is_called_by_who_has_its_other_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_end_that_this_process_has_too_is_not_the_childs_alone, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
