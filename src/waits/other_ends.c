@@ -48,36 +48,48 @@ static mode_t mode_of(int directory, const char *name)
                : 0;
 }
 
-static bool is_wanted(int directory, int descriptor, const struct wanted *wanted)
+/* What cannot be read: the process or the descriptor is gone, and has no end; or it is not shown. */
+static enum table_result result_of(int error)
+{
+    return error == ENOENT || error == ESRCH ? TABLE_WITHOUT : TABLE_UNKNOWN;
+}
+
+/* Who can list the descriptors can not always read their links. */
+static enum table_result look_at_descriptor(int directory, int descriptor, const struct wanted *wanted)
 {
     char name[16], link[LINK_BYTES];
     snprintf(name, sizeof name, "%d", descriptor);
     const ssize_t bytes = readlinkat(directory, name, link, sizeof link);
-    return bytes == (ssize_t)strlen(wanted->link) && memcmp(link, wanted->link, (size_t)bytes) == 0 &&
-           (!wanted->mode || (mode_of(directory, name) & wanted->mode));
+    if (bytes < 0)
+        return result_of(errno);
+    const bool is_wanted = bytes == (ssize_t)strlen(wanted->link) &&
+                           memcmp(link, wanted->link, (size_t)bytes) == 0 &&
+                           (!wanted->mode || (mode_of(directory, name) & wanted->mode));
+    return is_wanted ? TABLE_WITH : TABLE_WITHOUT;
 }
 
 /* Descriptors are a directory of numbers, as threads are. */
 static enum table_result look_through(int directory, const struct wanted *wanted)
 {
-    int numbers[PROC_TASKS_NEXT_MAX], seen = 0;
-    for (int count; (count = proc_tasks_next(directory, numbers)) > 0; seen += count) {
+    int numbers[PROC_TASKS_NEXT_MAX], seen = 0, count;
+    while ((count = proc_tasks_next(directory, numbers)) > 0) {
         if (seen >= DESCRIPTORS_MAX || clock_read_ns(CLOCK_THREAD_CPUTIME_ID) >= wanted->end_ns)
             return TABLE_UNKNOWN;
         for (int i = 0; i < count; i++) {
-            if (is_wanted(directory, numbers[i], wanted))
-                return TABLE_WITH;
+            const enum table_result result = look_at_descriptor(directory, numbers[i], wanted);
+            if (result != TABLE_WITHOUT)
+                return result;
         }
+        seen += count;
     }
-    return TABLE_WITHOUT;
+    return count == 0 ? TABLE_WITHOUT : result_of(-count);
 }
 
-/* What has ended has no descriptors. */
 static enum table_result look_at_table(int directory, const char *path, const struct wanted *wanted)
 {
     const int table = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (table < 0)
-        return errno == ENOENT || errno == ESRCH ? TABLE_WITHOUT : TABLE_UNKNOWN;
+        return result_of(errno);
     const enum table_result result = look_through(table, wanted);
     close(table);
     return result;

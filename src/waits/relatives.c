@@ -67,13 +67,14 @@ void relatives_read(struct relatives *ret, int task_directory, pid_t tid, uint64
     int processes = family.own ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (processes < 0)
         return;
-    for (int count; ret->is_complete && (count = proc_tasks_next(processes, pids)) > 0;) {
+    int count = 1;
+    while (ret->is_complete && (count = proc_tasks_next(processes, pids)) > 0) {
         for (int i = 0; i < count; i++) {
             if (pids[i] > 0) /* other names are 0 */
                 look_at(ret, &family, processes, pids[i]);
         }
         ret->is_complete &= clock_read_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns;
     }
-    ret->is_complete &= family.has_parent && family.parent > INIT;
+    ret->is_complete &= count == 0 && family.has_parent && family.parent > INIT;
     close(processes);
 }

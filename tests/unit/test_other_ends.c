@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { NOBODY = 65534 };
+
 static struct other_ends ends;
 static int tasks, pipe_ends[2];
 
@@ -109,12 +111,93 @@ static void an_end_that_this_process_has_too_is_not_the_childs_alone(void **stat
     end_child(child);
 }
 
+/* ---- what is not shown ---- */
+
+static void become_nobody(bool keeps_rights)
+{
+    if (prctl(PR_SET_KEEPCAPS, keeps_rights) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
+        setresuid(NOBODY, NOBODY, NOBODY) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0)
+        _exit(1);
+}
+
+/* A child that has both ends, and maybe more rights than who asks. Its descriptors are listed all the same.
+ */
+static void begin_other(bool keeps_rights)
+{
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0 || fork() != 0) {
+        close(ready[1]);
+        (void)!read(ready[0], &byte, 1);
+        return;
+    }
+    prctl(PR_SET_NAME, "other");
+    become_nobody(keeps_rights);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)!write(ready[1], "", 1);
+    for (;;)
+        pause();
+}
+
+/* Between this process and the one that asks is one that has no ends. */
+static void ask_as_nobody(bool keeps_rights, int report)
+{
+    int status = 1;
+    begin_other(keeps_rights);
+    become_nobody(false);
+    int closed[2];
+    char byte;
+    if (pipe(closed) != 0)
+        _exit(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(closed[1]);
+        (void)!read(closed[0], &byte, 1);
+        tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const char *name = name_at(0, start_ns);
+        _exit(write(report, name, strlen(name) + 1) < 0);
+    }
+    close_end(0);
+    close_end(1);
+    close(closed[1]);
+    waitpid(child, &status, 0);
+    _exit(status);
+}
+
+static void assert_name_for_nobody(bool keeps_rights, const char *prefix)
+{
+    char name[OTHER_END_BYTES];
+    int report[2], status;
+    assert_int_equal(pipe(report), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        ask_as_nobody(keeps_rights, report[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(read(report[0], name, sizeof name) > 0);
+    close(report[0]);
+    close(report[1]);
+    name[strlen(prefix) < strlen(name) && *prefix ? strlen(prefix) : strlen(name)] = '\0';
+    assert_string_equal(name, prefix);
+}
+
+/* Only root can become somebody else. */
+static void a_link_that_cannot_be_read_may_be_that_of_an_end(void **state)
+{
+    if (geteuid() != 0)
+        return;
+    assert_name_for_nobody(false, "pipe from other (pid ");
+    assert_name_for_nobody(true, "");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_pipe_is_called_by_who_has_its_other_end, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_that_this_process_has_too_is_not_the_childs_alone, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_link_that_cannot_be_read_may_be_that_of_an_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
