@@ -108,8 +108,8 @@ static void find_owners(const struct near_end *near, const struct wanted *wanted
     relatives_read(&relatives, near->task_directory, near->tid, wanted->end_ns);
     *ret = (struct owners){.is_complete = relatives.is_complete};
     for (uint32_t i = 0; i < relatives.count; i++) {
-        snprintf(path, sizeof path, "/proc/%d/fd", (int)relatives.all[i].pid);
-        const enum table_result result = look_at_table(AT_FDCWD, path, wanted);
+        snprintf(path, sizeof path, "../../%d/fd", (int)relatives.all[i].pid); /* see relatives_read() */
+        const enum table_result result = look_at_table(near->task_directory, path, wanted);
         ret->is_complete &= result != TABLE_UNKNOWN;
         if (result == TABLE_WITH && ret->others++ == 0)
             ret->first = relatives.all[i];

@@ -63,8 +63,9 @@ void relatives_read(struct relatives *ret, int task_directory, pid_t tid, uint64
 {
     struct family family = family_of(task_directory, tid);
     pid_t pids[PROC_TASKS_NEXT_MAX];
-    *ret = (struct relatives){.is_complete = family.own != 0};
-    int processes = family.own ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int processes =
+        family.own ? openat(task_directory, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1; /* /proc */
+    *ret = (struct relatives){.is_complete = processes >= 0};
     if (processes < 0)
         return;
     int count = 1;

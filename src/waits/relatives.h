@@ -29,7 +29,8 @@ struct relatives {
     bool is_complete;
 };
 
-/* Of the process of a thread. task_directory: an open /proc/PID/task. Ends at end_ns of the CPU clock. */
+/* Of the process of a thread. task_directory: an open /proc/PID/task; the program may have changed its root
+ * since, so paths begin there. Ends at end_ns of the CPU clock. */
 void relatives_read(struct relatives *ret, int task_directory, pid_t tid, uint64_t end_ns);
 
 #endif

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -182,6 +183,34 @@ static void assert_name_for_nobody(bool keeps_rights, const char *prefix)
     assert_string_equal(name, prefix);
 }
 
+/* The program may change its root, and have no /proc there. */
+static void another_root_hides_nobody(void **state)
+{
+    char name[OTHER_END_BYTES], expected[OTHER_END_BYTES], root[] = "/tmp/test_other_ends.XXXXXX";
+    int report[2];
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(pipe(report), 0);
+    const pid_t other = begin_child("maker", 1);
+    close_end(1);
+    const pid_t asking = fork();
+    assert_true(asking >= 0);
+    if (asking == 0) {
+        tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (geteuid() == 0 && chroot(root) != 0)
+            _exit(1);
+        const char *text = name_at(0, start_ns);
+        _exit(write(report[1], text, strlen(text) + 1) < 0);
+    }
+    assert_true(read(report[0], name, sizeof name) > 0);
+    waitpid(asking, NULL, 0);
+    rmdir(root);
+    snprintf(expected, sizeof expected, "pipe from maker (pid %d)", (int)other);
+    assert_string_equal(name, expected);
+    end_child(other);
+    close(report[0]);
+    close(report[1]);
+}
+
 /* Only root can become somebody else. */
 static void a_link_that_cannot_be_read_may_be_that_of_an_end(void **state)
 {
@@ -197,6 +226,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pipe_is_called_by_who_has_its_other_end, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_that_this_process_has_too_is_not_the_childs_alone, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(another_root_hides_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_that_cannot_be_read_may_be_that_of_an_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
