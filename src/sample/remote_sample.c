@@ -243,6 +243,19 @@ static void find_object(struct remote_sampler *sampler, const struct remote_thre
     memory->wait.is_waiting = false;
 }
 
+/* Of one that has not run since. What it waits for may be called otherwise now. */
+static void find_object_again(struct remote_sampler *sampler, const struct remote_thread *thread,
+                              struct wait_locations *ret)
+{
+    struct wait_locations now = {0};
+    struct thread_stat_call call;
+    thread->memory->wait.object_due_ns = 0;
+    if (thread_stat_call(&sampler->stats, thread->stat, thread->tid, &call) == THREAD_STAT_KNOWN)
+        find_object(sampler, thread, &call, &now);
+    if (now.on)
+        *ret = now;
+}
+
 /* A walk that was of a thread that stood still. */
 static void take_walk(const struct remote_sampler *sampler, const struct remote_thread *thread,
                       const struct gil_wait *gil, const struct sig_remote_walk *walk,
@@ -290,6 +303,8 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
         ret->delay_ns = before.delay_ns;
         if (memory->is_reference && memory->reference == before.count) {
             refer_to(memory, &before, true);
+            if (waits_is_object_due(sampler->waits, &memory->wait))
+                find_object_again(sampler, thread, &ret->wait);
             return REMOTE_UNCHANGED;
         }
         memory->is_reference = false;
@@ -305,6 +320,7 @@ static enum remote_result sample_by_runs(struct remote_sampler *sampler, const s
             continue;
         take_walk(sampler, thread, &gil, &walk, &after);
         ret->wait = (struct wait_locations){0};
+        memory->wait.object_due_ns = 0;
         if (gil.is_gil && sampler->waits)
             waits_find_named(sampler->waits, "GIL", gil.holder, &ret->wait);
         else if (lock)
@@ -327,7 +343,8 @@ enum remote_result remote_sample(struct remote_sampler *sampler, const struct re
     *ret = (struct remote_sample){.cpu_ns = thread->memory->reference_cpu_ns, .delay_ns = FOLD_NO_DELAY};
     if (sampler->waits && thread->memory->is_reference) /* before it is known whether it has run */
         waits_find_again(sampler->waits, thread->tid, &thread->memory->wait, &ret->wait);
-    if (has_same_clock(thread->tid, thread->stat, thread->memory))
+    if (!waits_is_object_due(sampler->waits, &thread->memory->wait) &&
+        has_same_clock(thread->tid, thread->stat, thread->memory))
         return REMOTE_UNCHANGED;
     ret->cpu_ns = 0;
     enum remote_result result = sample_by_runs(sampler, thread, ret);

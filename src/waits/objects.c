@@ -35,6 +35,13 @@ static bool read_link(const struct object_wait *wait, int descriptor, char ret[D
     return bytes > 0;
 }
 
+/* Of several things the first that may change. */
+static void ask_again_at(struct objects *objects, uint64_t at_ns)
+{
+    if (at_ns < objects->again_ns)
+        objects->again_ns = at_ns;
+}
+
 static bool name_descriptor(struct objects *objects, const struct object_wait *wait, int descriptor,
                             uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
 {
@@ -46,11 +53,15 @@ static bool name_descriptor(struct objects *objects, const struct object_wait *w
         return descriptor_name(link, ret);
     if (descriptor_name(link, ret)) {
         other_ends_pipe(&objects->ends, &near, now_ns, ret);
+        ask_again_at(objects, objects->ends.again_ns);
         return true;
     }
     sockets_find(&objects->sockets, wait->task_directory, wait->tid, near.inode, now_ns, ret);
-    if (strcmp(ret, "unix") == 0)
+    ask_again_at(objects, objects->sockets.again_ns);
+    if (strcmp(ret, "unix") == 0) {
         other_ends_unix(&objects->ends, &near, now_ns, ret);
+        ask_again_at(objects, objects->ends.again_ns);
+    }
     return *ret != '\0';
 }
 
@@ -148,7 +159,9 @@ static bool name_epoll(struct objects *objects, const struct object_wait *wait, 
     if (kept->tid != wait->tid || kept->descriptor != descriptor || now_ns >= kept->due_ns) {
         *kept = (struct epoll_name){.tid = wait->tid, .descriptor = descriptor, .due_ns = now_ns + epoll_ns};
         look_into_epoll(objects, wait, descriptor, now_ns, kept->name);
+        kept->again_ns = objects->again_ns;
     }
+    objects->again_ns = kept->again_ns;
     strcpy(ret, kept->name);
     return true;
 }
@@ -192,6 +205,7 @@ bool objects_name(struct objects *objects, const struct object_wait *wait, uint6
                   char ret[KNOWN_OBJECT_BYTES])
 {
     const struct blocking_call call = blocking_call_of(wait->number, wait->arguments);
+    objects->again_ns = UINT64_MAX;
     switch (call.kind) {
     case BLOCKING_DESCRIPTOR:
         return name_descriptor(objects, wait, call.descriptor, now_ns, ret);

@@ -34,11 +34,14 @@ struct objects {
     struct epoll_name {
         pid_t tid; /* 0: none */
         int descriptor;
-        uint64_t due_ns; /* when to look again */
+        uint64_t due_ns;   /* when to look again, if somebody asks */
+        uint64_t again_ns; /* as below */
         char name[KNOWN_OBJECT_BYTES];
     } epolls[OBJECTS_EPOLLS]; /* by both */
     bool has_large_epolls;    /* then no set is read any more */
     struct told_apart children;
+    uint64_t again_ns; /* when what was asked last is to be asked again, though it is still waited for;
+                        * UINT64_MAX: its name stays */
 };
 
 /* A thread that is blocked in a system call. task_directory: an open /proc/self/task. */
@@ -49,7 +52,7 @@ struct object_wait {
     const uint64_t *arguments;
 };
 
-/* False if it is not known. */
+/* False if it is not known. Sets objects->again_ns in any case. */
 bool objects_name(struct objects *objects, const struct object_wait *wait, uint64_t now_ns,
                   char ret[KNOWN_OBJECT_BYTES]);
 void objects_deinit(struct objects *objects);

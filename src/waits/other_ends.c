@@ -180,6 +180,7 @@ static void look(struct other_ends *ends, struct kept_end *kept, const struct ne
 static bool find(struct other_ends *ends, const struct near_end *near, mode_t mode, uint64_t now_ns,
                  char ret[OTHER_END_BYTES])
 {
+    ends->again_ns = UINT64_MAX;
     if (!ends->memory)
         ends->memory = scratch_alloc(sizeof *ends->memory);
     if (!ends->memory)
@@ -187,12 +188,14 @@ static bool find(struct other_ends *ends, const struct near_end *near, mode_t mo
     struct kept_end *kept = &ends->memory->kept[(near->inode * 2 + (mode == S_IRUSR)) % KEPT];
     const bool is_same = kept->inode == near->inode && kept->mode == mode;
     if (!is_same || now_ns >= kept->until_ns) {
+        ends->again_ns = now_ns + again_ns;
         if (!reading_credit_is_left(&ends->credit, now_ns))
             return false;
         if (!is_same)
             *kept = (struct kept_end){.inode = near->inode, .mode = mode};
         look(ends, kept, near, now_ns);
     }
+    ends->again_ns = kept->until_ns;
     if (*kept->name)
         strcpy(ret, kept->name);
     return *kept->name != '\0';
@@ -203,6 +206,7 @@ bool other_ends_pipe(struct other_ends *ends, const struct near_end *near, uint6
                      char ret[OTHER_END_BYTES])
 {
     char path[48];
+    ends->again_ns = UINT64_MAX;
     snprintf(path, sizeof path, "%d/fd/%d", (int)near->tid, near->descriptor);
     const mode_t mode = mode_of(near->task_directory, path);
     if (mode != S_IRUSR && mode != S_IWUSR)

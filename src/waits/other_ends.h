@@ -28,6 +28,7 @@ enum { OTHER_END_BYTES = 160 };
 struct other_ends {
     struct other_ends_memory *memory; /* owned */
     struct reading_credit credit;
+    uint64_t again_ns; /* when what was said last is to be asked again; UINT64_MAX: it stays */
 };
 
 /* A thread's descriptor. task_directory: an open /proc/self/task. */

@@ -142,6 +142,7 @@ void sockets_find(struct sockets *sockets, int task_directory, pid_t tid, uint64
                   char ret[SOCKET_NAME_BYTES])
 {
     *ret = '\0';
+    sockets->again_ns = UINT64_MAX;
     if (!sockets->memory)
         sockets->memory = scratch_alloc(sizeof *sockets->memory);
     if (!sockets->memory)
@@ -153,8 +154,10 @@ void sockets_find(struct sockets *sockets, int task_directory, pid_t tid, uint64
     }
     bool is_tcp = name_by_row(sockets->memory, inode, ret);
     if (!is_tcp) {
-        if (!reading_credit_is_left(&sockets->credit, now_ns))
+        if (!reading_credit_is_left(&sockets->credit, now_ns)) {
+            sockets->again_ns = now_ns + fresh_ns;
             return;
+        }
         const uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
         read_tables(sockets->memory, task_directory, tid, inode, ret);
         reading_credit_pay(&sockets->credit, begin_ns);

@@ -32,6 +32,7 @@ enum { SOCKETS_KEPT = 4096, SOCKETS_NAMED = 512, SOCKETS_PORT_BYTES = SOCKET_POR
 struct sockets {
     struct socket_memory *memory; /* owned */
     struct reading_credit credit;
+    uint64_t again_ns; /* when what was not paid for now is to be asked again; UINT64_MAX: it was */
 };
 
 /* The name of a socket that a thread of ours waits for; "" if it is not known. task_directory: an open

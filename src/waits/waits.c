@@ -216,9 +216,11 @@ bool waits_find_object(struct lock_waits *waits, const struct object_wait *wait,
                        struct wait_locations *ret)
 {
     char name[KNOWN_OBJECT_BYTES];
-    if (!objects_name(&waits->objects, wait, waits->tick_ns, name))
+    const bool is_named = objects_name(&waits->objects, wait, waits->tick_ns, name);
+    memory->object_due_ns = waits->objects.again_ns == UINT64_MAX ? 0 : waits->objects.again_ns;
+    if (!is_named)
         return false;
-    *memory = (struct waits_memory){.tick = waits->tick};
+    *memory = (struct waits_memory){.tick = waits->tick, .object_due_ns = memory->object_due_ns};
     ret->on = find_object(waits, name, memory);
     return true;
 }

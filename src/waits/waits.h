@@ -70,7 +70,8 @@ struct waits_memory {
     uint32_t lock;      /* index + 1; 0: one of those that are too many */
     uint64_t holder_at; /* 0: no word names a holder */
     uint32_t holder_word;
-    uint64_t tick; /* of the last sample that was walked */
+    uint64_t tick;          /* of the last sample that was walked */
+    uint64_t object_due_ns; /* when the name of what it waits for may be another; 0: never */
 };
 
 /* *waits is zeroed memory. tree and modules are not owned, and are there when the others are called. */
@@ -108,6 +109,12 @@ void waits_find(struct lock_waits *waits, const struct waits_walk *walk, struct 
  */
 bool waits_find_object(struct lock_waits *waits, const struct object_wait *wait, struct waits_memory *memory,
                        struct wait_locations *ret);
+
+/* Whether that is to be done again, of a thread that still waits. waits: may be NULL. */
+static inline bool waits_is_object_due(const struct lock_waits *waits, const struct waits_memory *memory)
+{
+    return waits && memory->object_due_ns && waits->tick_ns >= memory->object_due_ns;
+}
 
 /* Of a thread that waits where it waited, if it has not run since: to be called before that is known. */
 void waits_find_again(struct lock_waits *waits, pid_t tid, struct waits_memory *memory,

@@ -16,9 +16,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { CAPACITY = 256, ROUNDS = 100, LEVELS = 5 };
@@ -231,6 +234,67 @@ static void who_is_known_by_its_clock_has_waited_for_no_cpu(void **state)
     end(&subject);
 }
 
+/* ---- what is waited for ---- */
+
+static pid_t begin_writer(struct subject *subject)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_NAME, "writer");
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(subject->wake[0]);
+        (void)!write(ready[1], "", 1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+/* The sample of a thread at a time, in seconds: what it waits for. */
+static const char *waits_for_at(struct subject *subject, struct lock_waits *waits, uint64_t now_s,
+                                enum remote_result expected)
+{
+    struct remote_sample seen;
+    waits_begin_tick(waits, now_s * NS_PER_S, true);
+    assert_int_equal(take_sample(subject, &seen), expected);
+    assert_int_not_equal(seen.wait.on, 0);
+    return tree_label_value(waits->tree->arena, tree_location_at(waits->tree, seen.wait.on));
+}
+
+/* A thread that never runs may wait for hours: who has the other end of its pipe changes meanwhile. */
+static void a_long_wait_is_looked_at_again(void **state)
+{
+    struct subject subject;
+    struct tree tree = {0};
+    struct lock_waits waits = {0};
+    char expected[64];
+    assert_int_equal(tree_init(&tree, &arena), 0);
+    waits_init(&waits, &tree, &modules, NULL, NULL);
+    sampler.waits = &waits;
+    begin(&subject, wait_deep, false);
+    const char *first = waits_for_at(&subject, &waits, 1000, REMOTE_WALKED);
+    assert_true(strcmp(first, "pipe within this process") == 0 || strcmp(first, "pipe") == 0);
+    const pid_t writer = begin_writer(&subject);
+    snprintf(expected, sizeof expected, "pipe from writer (pid %d) and others", (int)writer);
+    assert_string_equal(waits_for_at(&subject, &waits, 1000, REMOTE_UNCHANGED), first);
+    assert_string_equal(waits_for_at(&subject, &waits, 1001, REMOTE_UNCHANGED), expected);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    assert_string_equal(waits_for_at(&subject, &waits, 1002, REMOTE_UNCHANGED), expected);
+    assert_string_equal(waits_for_at(&subject, &waits, 1003, REMOTE_UNCHANGED), first);
+    end(&subject);
+    sampler.waits = NULL;
+    waits_deinit(&waits);
+    tree_deinit(&tree);
+}
+
 static void who_runs_needs_a_request(void **state)
 {
     struct subject subject;
@@ -340,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_has_not_run_is_where_it_was),
         cmocka_unit_test(who_is_known_by_its_clock_has_waited_for_no_cpu),
+        cmocka_unit_test(a_long_wait_is_looked_at_again),
         cmocka_unit_test(who_runs_needs_a_request),
         cmocka_unit_test(who_has_ended_is_gone),
         cmocka_unit_test(a_stack_that_takes_a_register_needs_a_request),
