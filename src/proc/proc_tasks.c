@@ -157,9 +157,9 @@ struct proc_tasks_signals proc_tasks_signals(int directory_fd, pid_t tid)
         .blocked = read_set(text, "\nSigBlk:"), .pending = read_set(text, "\nSigPnd:"), .is_known = true};
 }
 
-bool proc_tasks_is_filtered(int directory_fd)
+bool proc_tasks_is_filtered(int directory_fd, pid_t tid)
 {
     char text[4096];
-    return !proc_tasks_read(directory_fd, raw_gettid(), "status", text, sizeof(text)) ||
+    return !proc_tasks_read(directory_fd, tid, "status", text, sizeof(text)) ||
            !strstr(text, "\nSeccomp:\t0\n");
 }

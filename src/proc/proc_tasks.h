@@ -56,9 +56,9 @@ void proc_tasks_name(int directory_fd, pid_t tid, char *ret_name, size_t capacit
  * outside of our namespace. About 10 us. */
 bool proc_tasks_is_traced(int directory_fd, pid_t tid);
 
-/* Whether a seccomp filter is on the calling thread, which is one of that process; true if it cannot be told.
+/* Whether a seccomp filter is on a thread of that process; true if it cannot be told.
  * Who asks wants to make a call for which a filter might end the process. */
-bool proc_tasks_is_filtered(int directory_fd);
+bool proc_tasks_is_filtered(int directory_fd, pid_t tid);
 
 /* Sets of signals, bit n-1 for signal n. */
 struct proc_tasks_signals {

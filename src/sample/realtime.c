@@ -42,7 +42,8 @@ void realtime_raise(struct realtime *realtime, int task_directory)
     if (realtime->highest == 0 || realtime->is_raised || realtime->error != 0)
         return;
     int priority = realtime->highest < HIGHEST_PRIORITY ? realtime->highest + 1 : HIGHEST_PRIORITY;
-    if (proc_tasks_is_filtered(task_directory)) /* it might end the process for what is asked here */
+    if (proc_tasks_is_filtered(task_directory,
+                               raw_gettid())) /* it might end the process for what is asked here */
         realtime->error = -EPERM;
     else if (sig_syscall4(SYS_sched_getparam, 0, (long)&former, 0, 0) == 0) {
         realtime->former_policy = (int)sig_syscall4(SYS_sched_getscheduler, 0, 0, 0, 0);

@@ -27,6 +27,7 @@ struct other_ends_memory {
         char name[OTHER_END_BYTES]; /* "": it is not known */
     } kept[KEPT];                   /* by inode and mode */
     struct told_apart processes;
+    struct unix_peers peers;
 };
 
 /* ---- who has an end ---- */
@@ -155,7 +156,7 @@ static bool look_for_peer(struct other_ends_memory *memory, const struct near_en
     struct owners owners;
     struct unix_peer peer;
     char link[LINK_BYTES];
-    if (!unix_peer_find(near->task_directory, near->inode, &peer))
+    if (!unix_peer_find(&memory->peers, near->task_directory, near->tid, near->inode, &peer))
         return false;
     if (*peer.path) {
         snprintf(ret, OTHER_END_BYTES, "unix %s", peer.path);

@@ -1,15 +1,15 @@
 /* Which processes are looked at for the other end of a pipe, and what the kernel says of a unix socket's
  * peer. */
 #include "lib/unit.h"
-#include "proc/proc_tasks.h"
 #include "waits/relatives.h"
+#include "waits/unix_diag.h"
 #include "waits/unix_peers.h"
 
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -142,30 +142,38 @@ static uint64_t inode_of(int fd)
     return status.st_ino;
 }
 
-static void need_diagnosis(void)
+/* The kernel may have no such code, or not want to be asked. */
+static void need_diagnosis(int tasks)
 {
-    const int tasks = open_tasks(), diag = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
-    const bool has_none = diag < 0 || proc_tasks_is_filtered(tasks);
-    close(tasks);
-    close(diag);
-    if (has_none)
+    int pair[2];
+    struct unix_peers peers = {0};
+    struct unix_peer peer;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    const bool is_found = unix_peer_find(&peers, tasks, getpid(), inode_of(pair[0]), &peer);
+    close(pair[0]);
+    close(pair[1]);
+    if (!is_found && peers.state != UNIX_PEERS_THERE) {
+        close(tasks);
         skip();
+    }
 }
 
 static void the_kernel_tells_a_sockets_peer(void **state)
 {
     int pair[2];
+    struct unix_peers peers = {0};
     struct unix_peer peer;
-    need_diagnosis();
     const int tasks = open_tasks();
+    need_diagnosis(tasks);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_true(unix_peer_find(tasks, inode_of(pair[0]), &peer));
+    assert_true(unix_peer_find(&peers, tasks, getpid(), inode_of(pair[0]), &peer));
     assert_int_equal(peer.inode, inode_of(pair[1]));
     assert_string_equal(peer.path, "");
     close(pair[1]);
-    assert_false(unix_peer_find(tasks, inode_of(pair[0]), &peer));
+    assert_false(unix_peer_find(&peers, tasks, getpid(), inode_of(pair[0]), &peer));
     close(pair[0]);
-    assert_false(unix_peer_find(tasks, inode_of(tasks), &peer)); /* no socket */
+    assert_false(unix_peer_find(&peers, tasks, getpid(), inode_of(tasks), &peer)); /* no socket */
+    assert_int_equal(peers.state, UNIX_PEERS_THERE);
     close(tasks);
 }
 
@@ -173,11 +181,12 @@ static void the_kernel_tells_a_sockets_peer(void **state)
 static void a_peer_is_called_by_the_path_that_it_was_reached_by(void **state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct unix_peers peers = {0};
     struct unix_peer peer;
     char path[64];
-    need_diagnosis();
     const int tasks = open_tasks(), server = socket(AF_UNIX, SOCK_STREAM, 0),
               client = socket(AF_UNIX, SOCK_STREAM, 0);
+    need_diagnosis(tasks);
     const int length = snprintf(path, sizeof path, "@wallprof/test_relatives/%d", (int)getpid());
     memcpy(address.sun_path, path, (size_t)length);
     address.sun_path[0] = '\0';
@@ -186,16 +195,62 @@ static void a_peer_is_called_by_the_path_that_it_was_reached_by(void **state)
     assert_int_equal(listen(server, 1), 0);
     assert_int_equal(connect(client, (const struct sockaddr *)&address, bytes), 0);
     const int accepted = accept(server, NULL, NULL);
-    assert_true(unix_peer_find(tasks, inode_of(client), &peer));
+    assert_true(unix_peer_find(&peers, tasks, getpid(), inode_of(client), &peer));
     assert_string_equal(peer.path, path);
     assert_int_equal(peer.inode, inode_of(accepted));
-    assert_true(unix_peer_find(tasks, inode_of(accepted), &peer));
+    assert_true(unix_peer_find(&peers, tasks, getpid(), inode_of(accepted), &peer));
     assert_string_equal(peer.path, "");
     assert_int_equal(peer.inode, inode_of(client));
     close(accepted);
     close(client);
     close(server);
     close(tasks);
+}
+
+static void make_file(const char *directory, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    const int file = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+}
+
+static void make_directories(const char *root)
+{
+    static const char *const names[] = {"1",   "1/task",     "sys",         "sys/kernel",
+                                        "lib", "sys/module", "lib/modules", "lib/modules/6.1-x"};
+    char path[256];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, names[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+}
+
+/* The directory is /proc, /sys and / of a machine. */
+static void no_module_is_to_be_loaded_for_it(void **state)
+{
+    char root[] = "/tmp/test_relatives.XXXXXX", path[64];
+    assert_non_null(mkdtemp(root));
+    make_directories(root);
+    snprintf(path, sizeof path, "%s/1/task", root);
+    const int tasks = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(unix_diag_is_built_in(tasks, root)); /* it can load none */
+    make_file(root, "modules", "loop 1 0 - Live 0x0\n");
+    assert_false(unix_diag_is_built_in(tasks, root));
+    make_file(root, "sys/kernel/osrelease", "6.1-x\n");
+    assert_false(unix_diag_is_built_in(tasks, root));
+    make_file(root, "lib/modules/6.1-x/modules.builtin", "kernel/net/unix/unix.ko\nkernel/unix_diag.kok\n");
+    assert_false(unix_diag_is_built_in(tasks, root));
+    make_file(root, "lib/modules/6.1-x/modules.builtin",
+              "kernel/net/unix/unix_diag.ko\nkernel/fs/ext4/ext4.ko\n");
+    assert_true(unix_diag_is_built_in(tasks, root));
+    assert_false(unix_diag_is_loaded(root));
+    make_file(root, "sys/module/unix_diag", "");
+    assert_true(unix_diag_is_loaded(root));
+    close(tasks);
+    snprintf(path, sizeof path, "rm -r %s", root);
+    assert_int_equal(system(path), 0);
 }
 
 int main(void)
@@ -205,6 +260,7 @@ int main(void)
         cmocka_unit_test(the_first_process_is_a_parent_as_others_are),
         cmocka_unit_test(the_kernel_tells_a_sockets_peer),
         cmocka_unit_test(a_peer_is_called_by_the_path_that_it_was_reached_by),
+        cmocka_unit_test(no_module_is_to_be_loaded_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
