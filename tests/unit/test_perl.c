@@ -202,6 +202,20 @@ static void between_two_blocks_of_a_pattern_there_is_no_frame(void **state)
     walk(2);
 }
 
+/* ---- what is held ---- */
+
+/* A thread's outermost statement is that of the thread that has made it. */
+static void the_outermost_statement_is_not_held(void **state)
+{
+    call(FAKE_PERL_SUB, "runs", false, 21);
+    perl.block.refuses_held = true;
+    walk(2);
+    call(FAKE_PERL_SUB, "inner", true, 22); /* its caller is held */
+    assert_true(fake_perl_walk(&perl, &stack, FAKE_PERL_FRAMES));
+    assert_int_equal(stack.count, 1);
+    assert_int_equal(stack.end, SIG_INTERP_CUT);
+}
+
 /* ---- hostile memory ---- */
 
 static void stacks_in_a_circle_end(void **state)
@@ -362,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup(a_call_that_begins_is_no_frame_yet, setup),
         cmocka_unit_test(between_two_comparisons_there_is_no_frame),
         cmocka_unit_test_setup(between_two_blocks_of_a_pattern_there_is_no_frame, setup),
+        cmocka_unit_test_setup(the_outermost_statement_is_not_held, setup),
         cmocka_unit_test_setup(stacks_in_a_circle_end, setup),
         cmocka_unit_test_setup(wild_numbers_of_contexts_end_the_walk, setup),
         cmocka_unit_test_setup(wild_pointers_end_the_walk, setup),

@@ -1,6 +1,7 @@
 /*
  * Contexts, and the array that they are in, are copied by the kernel: the array may just be growing. So are
- * the innermost function and its statement. Functions further out are held by their frames.
+ * the innermost function and its statement, and the outermost statement. Functions further out are held by
+ * their frames.
  *
  * Perl gives freed memory to the next function at once, so the address of a function says little. Its first
  * statement has the number of its part in all that was compiled, and that is in the check.
@@ -146,10 +147,9 @@ uint64_t sig_perl_check(const struct sig_perl_layout *layout, const struct sig_i
 }
 
 /* Recursion meets the same functions again. */
-static uint64_t check_of(const struct walk *walk, uint64_t code, unsigned flags)
+static uint64_t check_of(const struct walk *walk, uint64_t code, unsigned flags, bool is_held)
 {
     struct sig_interp_known *known = &walk->common->scratch->known[sig_interp_known_at(code)];
-    const bool is_held = walk->common->stack->count > 0; /* the innermost frame may be half made */
     if (known->code == code && known->flags == flags)
         return known->check;
     const uint64_t check = sig_perl_check(walk->layout, walk->common, code, flags, is_held);
@@ -166,29 +166,30 @@ static bool is_compilers(const struct walk *walk, uint64_t statement)
     return statement - walk->interpreter < walk->layout->all_bytes;
 }
 
-static int32_t line_of(const struct walk *walk, uint64_t statement)
+static int32_t line_of(const struct walk *walk, uint64_t statement, bool is_held)
 {
     uint64_t word;
     if (!sig_interp_read(walk->common, &word, statement + SIG_PERL_STATEMENT_LINE / 8 * 8, sizeof word,
-                         walk->common->stack->count > 0))
+                         is_held))
         return -1;
     const uint32_t line = (uint32_t)(word >> SIG_PERL_STATEMENT_LINE % 8 * 8);
     return line <= INT32_MAX ? (int32_t)line : -1;
 }
 
-/* function: 0 for what has none. The line is read as its frame is. */
-static bool add_frame(const struct walk *walk, enum sig_perl_kind kind, uint64_t function, bool is_entry)
+/* function: 0 for what has none. is_held: of the frame's code. The line is read as that is. */
+static bool add_frame(const struct walk *walk, enum sig_perl_kind kind, uint64_t function, bool is_entry,
+                      bool is_held)
 {
     struct sig_interp_stack *stack = walk->common->stack;
     const uint64_t code = function ? function : walk->statement;
     const unsigned flags =
         kind | (!function && is_compilers(walk, walk->statement) ? (unsigned)SIG_PERL_COMPILED : 0);
-    const uint64_t check = stack->count < stack->capacity ? check_of(walk, code, flags) : 0;
+    const uint64_t check = stack->count < stack->capacity ? check_of(walk, code, flags, is_held) : 0;
     if (!check)
         return false;
     stack->frames[stack->count] = (struct sig_interp_frame){.code = code,
                                                             .check = check,
-                                                            .at = line_of(walk, walk->statement),
+                                                            .at = line_of(walk, walk->statement, is_held),
                                                             .is_entry = is_entry,
                                                             .is_main = kind == SIG_PERL_MAIN && is_entry};
     stack->count++;
@@ -268,10 +269,11 @@ static bool add_context(struct walk *walk, const uint64_t *context, bool is_inne
         return true;
     if (is_block(context, kind) && walk->inner > 0)
         stack->frames[walk->inner - 1].is_entry = false;
+    const bool is_held = stack->count > 0; /* the innermost frame may be half made */
     const uint64_t function = kind == SIG_PERL_FUNCTION ? sig_interp_word(context, CONTEXT_FUNCTION) : 0;
     if (!(is_innermost && is_outermost && is_idle(walk, context)) &&
         ((kind == SIG_PERL_FUNCTION && !function) ||
-         !add_frame(walk, (enum sig_perl_kind)kind, function, is_outermost)))
+         !add_frame(walk, (enum sig_perl_kind)kind, function, is_outermost, is_held)))
         return false;
     walk->statement = sig_interp_word(context, CONTEXT_STATEMENT);
     walk->inner = is_block(context, kind) ? 0 : stack->count;
@@ -299,6 +301,8 @@ static bool add_contexts(struct walk *walk, const uint64_t *stack, bool is_inner
     return true;
 }
 
+/* The outermost statement of a thread that another one has made is that one's: perl_clone() copies the
+ * address only, and evaluated text is given back while the thread runs. So it is held by nobody here. */
 static enum sig_interp_end walk_stacks(struct walk *walk, uint64_t stack)
 {
     uint64_t words[STACK_BYTES / SIG_INTERP_WORD_BYTES];
@@ -308,7 +312,7 @@ static enum sig_interp_end walk_stacks(struct walk *walk, uint64_t stack)
             return SIG_INTERP_CUT;
         stack = sig_interp_word(words, STACK_PREVIOUS);
     }
-    return add_frame(walk, SIG_PERL_MAIN, 0, true) ? SIG_INTERP_WHOLE : SIG_INTERP_CUT;
+    return add_frame(walk, SIG_PERL_MAIN, 0, true, false) ? SIG_INTERP_WHOLE : SIG_INTERP_CUT;
 }
 
 bool sig_perl_walk(const struct sig_perl_layout *layout, const struct sig_interp_walk *common)
