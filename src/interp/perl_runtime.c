@@ -133,6 +133,8 @@ static uint64_t find_state(const struct interp_runtime *runtime, const struct si
     uint64_t at = 0;
     uint32_t key;
     (void)memory;
+    if (!word_at(runtime->address)) /* no interpreter was made yet, and so no key: 0 is another library's */
+        return 0;
     if (whose->thread_id && sig_memory_copy(&key, runtime->key_at, sizeof key) && key < KEYS_MAX)
         at = value_at(whose->thread_id, key);
     if (whose->native_id == process && (!at || word_at(at) != word_at(runtime->address)))
