@@ -79,7 +79,7 @@ struct blocking_call blocking_call_of(long number, const uint64_t arguments[6])
         return (struct blocking_call){.kind = BLOCKING_SELECT,
                                       .descriptor = -1,
                                       .selected = {arguments[1], arguments[2], arguments[3]},
-                                      .selected_bits = arguments[0]};
+                                      .selected_bits = (uint32_t)arguments[0]};
     if (is_epoll(number))
         return (struct blocking_call){.kind = BLOCKING_EPOLL, .descriptor = first};
     if (number == SYS_wait4 || number == SYS_waitid)

@@ -52,6 +52,8 @@ static void sets_are_polled(void **state)
     assert_int_equal(call(SYS_pselect6, 7, 4096).selected[0], 4096);
     assert_int_equal(call(SYS_pselect6, 7, 4096).selected[2], 0);
     assert_int_equal(call(SYS_pselect6, 7, 4096).selected_bits, 7);
+    assert_int_equal(call(SYS_pselect6, 0xffff00000007, 4096).selected_bits,
+                     7); /* an int is half a register */
 }
 
 static void a_child_is_named_by_its_pid(void **state)
