@@ -148,10 +148,10 @@ static bool read_names(const struct interp_runtime *runtime, const struct sig_in
     return perl_names_read(&runtime->frames.of.perl, memory, frame, ret);
 }
 
-/* What comes with Perl, not what was installed for it. */
+/* What comes with Debian's Perl, not what was installed for it: that is in /usr/local. */
 static bool is_library(const char *file)
 {
-    return strstr(file, "/share/perl/5.") || strstr(file, "/perl-base/") || strstr(file, "/perl/5.");
+    return strstr(file, "/perl-base/") || (strstr(file, "/perl/5.") && !strstr(file, "/local/"));
 }
 
 const struct interp_language perl_language = {

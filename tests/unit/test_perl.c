@@ -239,6 +239,18 @@ static void before_the_first_interpreter_no_thread_has_one(void **state)
     assert_int_equal(perl_language.find_state(&runtime, NULL, &own), at);
 }
 
+static void what_comes_with_perl_is_no_program(void **state)
+{
+    assert_true(perl_language.is_library("/usr/share/perl/5.36/Thread/Queue.pm"));
+    assert_true(perl_language.is_library("/usr/share/perl/5.36.0/Thread/Queue.pm"));
+    assert_true(perl_language.is_library("/usr/lib/x86_64-linux-gnu/perl/5.36/threads.pm"));
+    assert_true(perl_language.is_library("/usr/lib/x86_64-linux-gnu/perl-base/strict.pm"));
+    assert_false(perl_language.is_library("/usr/share/perl5/Moose.pm"));
+    assert_false(perl_language.is_library("/usr/local/share/perl/5.36.0/Shop.pm"));
+    assert_false(perl_language.is_library("/usr/local/lib/x86_64-linux-gnu/perl/5.36.0/Shop.pm"));
+    assert_false(perl_language.is_library("/srv/shop.pl"));
+}
+
 /* ---- hostile memory ---- */
 
 static void stacks_in_a_circle_end(void **state)
@@ -401,6 +413,7 @@ int main(void)
         cmocka_unit_test_setup(between_two_blocks_of_a_pattern_there_is_no_frame, setup),
         cmocka_unit_test_setup(the_outermost_statement_is_not_held, setup),
         cmocka_unit_test(before_the_first_interpreter_no_thread_has_one),
+        cmocka_unit_test(what_comes_with_perl_is_no_program),
         cmocka_unit_test_setup(stacks_in_a_circle_end, setup),
         cmocka_unit_test_setup(wild_numbers_of_contexts_end_the_walk, setup),
         cmocka_unit_test_setup(wild_pointers_end_the_walk, setup),
