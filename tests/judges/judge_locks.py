@@ -7,7 +7,7 @@
     judge_locks.py gil|gil-without-holder PROFILE
 
 held: each thread of the report, a line WAITER HOLDER ON, has waited all the time: every sample of it says for which lock, and who
-holds it; "-": nothing is said. A name that ends in * may have a number after it. Time that nobody saw is left out.
+holds it; "-": nothing is said ("A|B": one of them). A name that ends in * may have a number after it. Time that nobody saw is left out.
 own: each thread of the report waits now and then, and for nothing that is not in its line ("A|B": for one of them). Some of what all wait for is named.
 swap: a holder is of the waiter's group, which is its name without the letter at its end, and is not the waiter itself. Nobody holds
 what a thread of the group "none" waits for. Some holders are named, and that lock is. Threads that have not named themselves yet
@@ -38,7 +38,7 @@ def waits_of(profile):
 
 def is_called(found, wanted):
     name, is_numbered = wanted.rstrip("*"), wanted.endswith("*")
-    return found == name or is_numbered and found.startswith(name + " #")
+    return found in name.split("|") or is_numbered and found.startswith(name + " #")
 
 
 def judge_held(profile, report):

@@ -197,6 +197,10 @@ static bool tells_peers(void)
 
 /* ---- things ---- */
 
+/* Who has the other end of a pipe or socket is looked for as far as that is paid for, and not longer than 10
+ * ms. On a machine with many processes there is only its kind: that is right too. What is said where it can
+ * be paid for is in tests/unit/test_other_ends.c. */
+
 /* What is said of both ends where all can be seen who might have one. */
 static const char *within(void)
 {
@@ -280,12 +284,12 @@ static void begin_unix(const char *directory)
     must(bind(server, &address.any, sizeof address.un), "bind");
     must(listen(server, 8), "listen");
     begin("unix-client", wait_receive, connected(AF_UNIX, SOCK_STREAM, &address, sizeof address.un),
-          SYS_recvfrom, "unix%s%s", tells_peers() ? " " : "", tells_peers() ? address.un.sun_path : "");
+          SYS_recvfrom, "unix%s%s|unix", tells_peers() ? " " : "", tells_peers() ? address.un.sun_path : "");
     begin("unix-server", wait_receive, must(accept(server, NULL, NULL), "accept"), SYS_recvfrom,
           "unix %s clients", address.un.sun_path);
     begin("unix-accept", wait_accept, server, SYS_accept, "unix listening %s", address.un.sun_path);
     must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
-    begin("unix-pair", wait_read, pair[0], SYS_read, "unix%s", tells_peers() ? within() : "");
+    begin("unix-pair", wait_read, pair[0], SYS_read, "unix%s|unix", tells_peers() ? within() : "");
 }
 
 static void begin_files(const char *directory)
@@ -336,12 +340,13 @@ static void begin_events(void)
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR2);
     must(pipe(ends), "pipe");
-    begin("pipe", wait_read, ends[0], SYS_read, "pipe%s", within());
-    begin("select", wait_select, ends[0], SYS_pselect6, "pipe%s", within());
+    begin("pipe", wait_read, ends[0], SYS_read, "pipe%s|pipe", within());
+    begin("select", wait_select, ends[0], SYS_pselect6, "pipe%s|pipe", within());
     FD_SET(ends[0], &to_read);
     FD_SET(full_event(), &to_write);
     FD_SET(inotify_init(), &to_except);
-    begin("select-sets", wait_select, -1, SYS_pselect6, "select of 1 eventfd, 1 inotify, %spipe%s",
+    begin("select-sets", wait_select, -1, SYS_pselect6,
+          "select of 1 eventfd, 1 inotify, %spipe%s|select of 1 eventfd, 1 inotify, 1 pipe",
           *within() ? "" : "1 ", within());
     begin("eventfd", wait_read, eventfd(0, 0), SYS_read, "eventfd");
     begin("timerfd", wait_read, timerfd_create(CLOCK_MONOTONIC, 0), SYS_read, "timerfd");
@@ -350,8 +355,8 @@ static void begin_events(void)
 #ifdef SYS_epoll_wait
     begin("epoll", wait_epoll, epoll_create1(0), SYS_epoll_wait, "epoll");
     begin("epoll-set", wait_epoll, set_of(ends[0], eventfd(0, 0)), SYS_epoll_wait,
-          "epoll of 1 eventfd, %spipe%s", *within() ? "" : "1 ", within());
-    begin("epoll-one", wait_epoll, set_of(ends[0], -1), SYS_epoll_wait, "pipe%s", within());
+          "epoll of 1 eventfd, %spipe%s|epoll of 1 eventfd, 1 pipe", *within() ? "" : "1 ", within());
+    begin("epoll-one", wait_epoll, set_of(ends[0], -1), SYS_epoll_wait, "pipe%s|pipe", within());
 #endif
     begin("sleep", wait_sleep, -1, SYS_clock_nanosleep, "-");
 }
@@ -374,10 +379,10 @@ static pid_t begin_child(void)
             pause();
     }
     CHECK(read(from[0], &byte, 1) == 1);
-    begin("pipe-from", wait_read, from[0], SYS_read, "pipe from a child (pid %d)", (int)child);
-    begin("pipe-to", wait_write, to[1], SYS_write, "pipe to a child (pid %d)", (int)child);
+    begin("pipe-from", wait_read, from[0], SYS_read, "pipe from a child (pid %d)|pipe", (int)child);
+    begin("pipe-to", wait_write, to[1], SYS_write, "pipe to a child (pid %d)|pipe", (int)child);
     if (tells_peers())
-        begin("pair", wait_read, both[0], SYS_read, "unix a child (pid %d)", (int)child);
+        begin("pair", wait_read, both[0], SYS_read, "unix a child (pid %d)|unix", (int)child);
     begin("child", wait_child, child, SYS_wait4, "child %d a child", (int)child);
     begin("children", wait_child, -1, SYS_wait4, "child");
     return child;
