@@ -1,6 +1,7 @@
 /* Who has the other end of a pipe, as children that keep ends of it make it. */
 #include "lib/unit.h"
 #include "waits/other_ends.h"
+#include "waits/told_apart.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -109,6 +110,74 @@ static void an_end_that_this_process_has_too_is_not_the_childs_alone(void **stat
     close_end(1);
     assert_name(0, start_ns + NS_PER_S - 1, "pipe from maker (pid %d) and others", child);
     assert_name(0, start_ns + NS_PER_S, "pipe from maker (pid %d)", child);
+    end_child(child);
+}
+
+static void several_that_have_an_end_are_the_first_and_others(void **state)
+{
+    const pid_t first = begin_child("maker", 1), second = begin_child("maker", 1);
+    close_end(1);
+    const char *name = name_at(0, start_ns);
+    assert_int_equal(strncmp(name, "pipe from maker (pid ", 21), 0);
+    assert_int_equal(strcmp(name + strlen(name) - 12, ") and others"), 0);
+    assert_true(ends.again_ns == UINT64_MAX);
+    end_child(first);
+    end_child(second);
+}
+
+static void who_is_too_many_has_no_pid(void **state)
+{
+    for (int i = 0; i <= TOLD_APART_MAX; i++) {
+        assert_true(i == 0 || pipe(pipe_ends) == 0);
+        const pid_t child = begin_child("maker", 1);
+        close_end(1);
+        ends.credit = (struct reading_credit){0};
+        assert_name(0, start_ns, i < TOLD_APART_MAX ? "pipe from maker (pid %d)" : "pipe from maker", child);
+        end_child(child);
+        close_end(0);
+    }
+}
+
+/* It may be read or written: nothing is said of the other end. */
+static void a_descriptor_that_can_do_both_has_no_other_end(void **state)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", pipe_ends[0]);
+    const int both = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(both >= 0);
+    close_end(0);
+    pipe_ends[0] = both;
+    assert_string_equal(name_at(0, start_ns), "");
+    assert_true(ends.again_ns == UINT64_MAX);
+    assert_null(ends.memory);
+}
+
+/* ---- when it is looked for ---- */
+
+static void what_may_change_is_looked_for_ever_more_rarely(void **state)
+{
+    static const uint64_t later_s[] = {1, 2, 4, 8, 8, 8};
+    uint64_t now_ns = start_ns;
+    for (size_t i = 0; i < sizeof later_s / sizeof *later_s; i++) {
+        ends.credit = (struct reading_credit){0};
+        name_at(0, now_ns);
+        assert_int_equal(ends.again_ns, now_ns + later_s[i] * NS_PER_S);
+        name_at(0, now_ns + 1); /* too early */
+        assert_int_equal(ends.again_ns, now_ns + later_s[i] * NS_PER_S);
+        now_ns = ends.again_ns;
+    }
+}
+
+static void what_is_not_paid_for_waits_a_second(void **state)
+{
+    const pid_t child = begin_child("maker", 1);
+    close_end(1);
+    ends.credit.paid_until_ns = start_ns;
+    assert_string_equal(name_at(0, start_ns), "");
+    assert_int_equal(ends.again_ns, start_ns + NS_PER_S);
+    assert_name(0, ends.again_ns, "pipe from maker (pid %d)", child);
+    assert_true(ends.again_ns == UINT64_MAX);
+    assert_true(ends.credit.paid_until_ns > start_ns);
     end_child(child);
 }
 
@@ -226,6 +295,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pipe_is_called_by_who_has_its_other_end, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_that_this_process_has_too_is_not_the_childs_alone, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(several_that_have_an_end_are_the_first_and_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_is_too_many_has_no_pid, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_descriptor_that_can_do_both_has_no_other_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_may_change_is_looked_for_ever_more_rarely, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_paid_for_waits_a_second, setup, teardown),
         cmocka_unit_test_setup_teardown(another_root_hides_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_that_cannot_be_read_may_be_that_of_an_end, setup, teardown),
     };
