@@ -36,12 +36,27 @@ static const struct relative *find(const struct relatives *relatives, pid_t pid)
     return NULL;
 }
 
-/* What a child of this process finds of its family. */
+static bool has_name(const struct relatives *relatives, const char *name)
+{
+    for (uint32_t i = 0; i < relatives->count; i++) {
+        if (strcmp(relatives->all[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static pid_t begin_child(const int ready[2], int report, const char *name);
+
+/* What a child of this process finds of its family, with a child of its own. This process may have a parent
+ * with any number of children. */
 static void look_from_a_child(const int ready[2], int report, const char *name)
 {
+    int of_child[2];
     struct relatives relatives;
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (report >= 0 && pipe(of_child) == 0)
+        begin_child(of_child, -1, "a (grand) child");
     (void)!write(ready[1], "", 1);
     if (report >= 0) {
         relatives_read(&relatives, open("/proc/self/task", O_RDONLY | O_DIRECTORY), getpid(), UINT64_MAX);
@@ -72,13 +87,11 @@ static void children_parents_and_their_children_are_relatives(void **state)
     const pid_t first = begin_child(ready, -1, "a (child) 1"),
                 second = begin_child(ready, report[1], "other");
     assert_int_equal(read(report[0], &of_child, sizeof of_child), sizeof of_child);
-    relatives_read(&own, tasks, getpid(), UINT64_MAX);
-    assert_true(own.is_complete);
-    assert_string_equal(find(&own, first)->name, "a (child) 1");
-    assert_string_equal(find(&own, second)->name, "other");
-    assert_null(find(&own, getpid()));
+    assert_true(of_child.is_complete);
+    assert_int_equal(of_child.count, 3);
     assert_non_null(find(&of_child, getpid()));
-    assert_non_null(find(&of_child, first));
+    assert_string_equal(find(&of_child, first)->name, "a (child) 1");
+    assert_true(has_name(&of_child, "a (grand) child"));
     assert_null(find(&of_child, second));
     relatives_read(&own, tasks, getpid(), 0); /* no time */
     assert_false(own.is_complete);
