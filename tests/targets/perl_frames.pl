@@ -203,6 +203,28 @@ sub listen_to {
     return @{JSON::PP::decode_json($line)};
 }
 
+# How often the thread that samples a process has run; undef where there is none.
+sub runs_of_sampler {
+    my ($pid) = @_;
+    my $first_line = sub { open my $in, '<', $_[0] or return ''; my $line = readline $in; return $line // '' };
+    for my $task (glob "/proc/$pid/task/*") {
+        return (split ' ', $first_line->("$task/schedstat"))[2] if $first_line->("$task/comm") eq "wallprof\n";
+    }
+    return undef;
+}
+
+my @pids;
+
+# Until each process was sampled where it is: on a busy machine that may take long.
+sub wait_for_samples {
+    my $more = 5;
+    return unless defined runs_of_sampler($$);
+    my %runs = map { $_ => runs_of_sampler($_) // 0 } @pids;
+    for my $pid (@pids) {
+        select undef, undef, undef, 0.01 until (runs_of_sampler($pid) // 0) >= $runs{$pid} + $more;
+    }
+}
+
 # A process in a place.
 sub begin {
     my ($place, $code) = @_;
@@ -215,6 +237,7 @@ sub begin {
         POSIX::_exit(3);
     }
     close $writes;
+    push @pids, $pid;
     return listen_to($reads, $place);
 }
 
@@ -225,6 +248,7 @@ keep('running', begin($_, $spins{$_})) for sort keys %spins;
 open my $out, '>', $file or die $!;
 print $out JSON::PP::encode_json(\%result);
 close $out;
+wait_for_samples();
 sleep $seconds;
 close $end;
 1 while wait > 0;
