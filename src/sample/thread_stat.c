@@ -136,7 +136,7 @@ static int keep_descriptor(struct thread_stats *stats, struct thread_stat *stat,
     return *descriptor = opened;
 }
 
-/* One of a thread's two files: a descriptor, which give_back takes, or -errno. */
+/* One of a thread's two files: a descriptor, *descriptor or one that the caller has to close; or -errno. */
 static int open_descriptor(struct thread_stats *stats, struct thread_stat *stat, int *descriptor, pid_t tid,
                            const char *name, bool is_often)
 {
@@ -199,17 +199,19 @@ static enum thread_stat_state parse_runs(const char *text, struct thread_stat_ru
     return ret->count > 0 ? THREAD_STAT_KNOWN : THREAD_STAT_UNREADABLE;
 }
 
-/* One of a thread's two files as a string. *own: its kept descriptor; *held: where one is that is not. */
+/* One of a thread's two files as a string. *own: its kept descriptor. *held: the descriptor that is open for
+ * this sample only, or -1. */
 static enum thread_stat_state read_file(struct thread_stats *stats, struct thread_stat *stat, pid_t tid,
-                                        const char *name, char *text)
+                                        bool is_runs, char *text)
 {
-    const bool is_runs = name == schedstat_name;
     if (stats->task_directory < 0)
         return THREAD_STAT_UNREADABLE;
     hold(stats, stat);
     int *own = is_runs ? &stat->schedstat : &stat->syscall;
     int *held = is_runs ? &stats->held.schedstat : &stats->held.syscall;
-    int taken = *held >= 0 ? *held : open_descriptor(stats, stat, own, tid, name, stats->held.is_often);
+    int taken = *held >= 0 ? *held
+                           : open_descriptor(stats, stat, own, tid, is_runs ? schedstat_name : syscall_name,
+                                             stats->held.is_often);
     if (taken < 0)
         return state_of_error(taken);
     if (taken != *own)
@@ -221,7 +223,7 @@ enum thread_stat_state thread_stat_runs(struct thread_stats *stats, struct threa
                                         struct thread_stat_runs *ret)
 {
     char text[TEXT_BYTES];
-    enum thread_stat_state state = read_file(stats, stat, tid, schedstat_name, text);
+    enum thread_stat_state state = read_file(stats, stat, tid, true, text);
     return state == THREAD_STAT_KNOWN ? parse_runs(text, ret) : state;
 }
 
@@ -250,7 +252,7 @@ enum thread_stat_state thread_stat_call(struct thread_stats *stats, struct threa
                                         struct thread_stat_call *ret)
 {
     char text[TEXT_BYTES];
-    enum thread_stat_state state = read_file(stats, stat, tid, syscall_name, text);
+    enum thread_stat_state state = read_file(stats, stat, tid, false, text);
     return state == THREAD_STAT_KNOWN ? parse_call(text, ret) : state;
 }
 
