@@ -19,7 +19,8 @@
 struct sig_interp_frame {
     uint64_t code;  /* the address of the code object; 0: no frame, but a native call without one */
     uint64_t check; /* a hash of what the code object said of itself */
-    int32_t at;     /* the instruction's distance from the first one, in bytes; below 0: none has begun */
+    int32_t at;     /* Python, PHP: the instruction's distance from the first one, in bytes; Perl: the line.
+                     * Below 0: not known, or none has begun */
     bool is_entry;  /* the outermost of those that one native frame of the interpreter runs */
     bool is_native; /* a native function that the interpreter calls: it has a native frame of its own */
     bool is_switch; /* frames further out have their native frames on another stack */
@@ -57,7 +58,7 @@ enum {
 
 /* Whose frames are wanted. */
 struct sig_interp_thread {
-    uint64_t state; /* the address of what the interpreter has of the thread */
+    uint64_t state; /* the address of what the interpreter has of the thread; Perl: of the pointer to it */
     uint64_t
         others[SIG_INTERP_OTHER_STATES]; /* what others of the process have of it, the newest first; or 0 */
     uint64_t native_id;                  /* the kernel's thread id */

@@ -10,8 +10,9 @@
  * native call. The outermost of them is one to which nothing is to return: its context has no next
  * instruction. Blocks that are called natively have no function of their own: sort {...}, defer {...}.
  *
- * A frame is a function (CV), or a statement where there is none. Its line is its `at`. Who calls natively
- * puts the context there first, so the innermost one may not run yet, or not just now.
+ * A frame is a function (CV), or a statement where there is none. Its line is its `at`. A native caller
+ * pushes the context before the call. So the innermost context may be of a call that has not begun, or, with
+ * sort, of one that is between two calls.
  *
  * Called from: sig_walk_frames.c.
  * Source: Perl's cop.h, intrpvar.h, cv.h, op.h of Debian's 5.32.1, 5.36.0 and 5.40.1.
