@@ -1,6 +1,7 @@
 /*
- * What a set of descriptors is called that a thread polls: by its only member, "tcp 10.0.0.7:5432"; else by
- * their kinds, "epoll of 4 tcp, 1 timerfd". A kind whose members have up to three names has these.
+ * What a set of descriptors is called that a thread polls: by its only member, "tcp 10.0.0.7:5432", or by the
+ * name that all of them have, "eventfd"; else by their kinds, "epoll of 4 tcp, 1 timerfd". A kind whose
+ * members have up to three names has these. What is longer than a name can be is cut off.
  *
  * Pure functions. Source: fs/eventpoll.c (ep_show_fdinfo).
  */
