@@ -58,6 +58,14 @@ def tracks(trace):
     return found
 
 
+def tracks_by_tid(trace):
+    """A process that executed another program after some time has two tracks, of one tid: their events together."""
+    found = collections.defaultdict(list)
+    for (_, tid), events in tracks(trace).items():
+        found[tid] += events
+    return found
+
+
 def names(trace, kind):
     return {(event["pid"], event["tid"]): event["args"]["name"] for event in trace["traceEvents"] if event["name"] == kind}
 
@@ -93,15 +101,14 @@ def top_of(tool, store, tid):
 
 def check_top(trace, tool, store):
     whole = json.loads(subprocess.run([tool, "top", "--json", "--idle", store], check=True, capture_output=True).stdout)
-    found = tracks(trace)
-    threads = {thread["tid"]: thread["name"] for thread in whole["threads"]}
-    expect(threads.items() <= {tid: name for (_, tid), name in names(trace, "thread_name").items()}.items(),
-           f"not the threads {threads}")
-    for (_, tid), events in found.items():
+    found = tracks_by_tid(trace)
+    threads = {(thread["tid"], thread["name"]) for thread in whole["threads"]}
+    expect(threads <= {(tid, name) for (_, tid), name in names(trace, "thread_name").items()}, f"not the threads {threads}")
+    for tid, events in found.items():
         ours, theirs = sums(events), top_of(tool, store, tid)
         for state in {*ours, *theirs}:
             expect(abs(ours[state] - theirs.get(state, 0)) <= MOST_OFF_US * (len(events) + 1),
-                   f"{threads.get(tid)}: {state} for {ours[state]} us, top says {theirs.get(state, 0)}")
+                   f"thread {tid}: {state} for {ours[state]} us, top says {theirs.get(state, 0)}")
     print(f"{len(found)} threads, {sum(map(len, found.values()))} events: top says the same of each state")
 
 
@@ -112,12 +119,14 @@ def check_speedscope(trace, path):
     """It has a profile for each thread, and calls an event by its name and its args. An event inside another would be a
     longer stack."""
     with open(path, encoding="utf-8") as file:
-        theirs = {int(profile["name"].rsplit("(tid ", 1)[1].rstrip(")")): profile for profile in json.load(file)}
-    for (_, tid), events in tracks(trace).items():
+        theirs = collections.defaultdict(list)
+        for profile in json.load(file):
+            theirs[int(profile["name"].rsplit("(tid ", 1)[1].rstrip(")"))] += profile["stacks"]
+    for tid, events in tracks_by_tid(trace).items():
         if not expect(tid in theirs, f"speedscope lacks the thread {tid}"):
             continue
         found = collections.Counter()
-        for stack, us in theirs[tid]["stacks"]:
+        for stack, us in theirs[tid]:
             expect(stack.count(' {"function"') <= 1, f"speedscope has an event in another: {stack[:200]}")
             if stack:
                 found[stack.split(" {", 1)[0]] += us

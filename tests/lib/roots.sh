@@ -2,15 +2,19 @@
 # Sourced by tests that also run programs of another Debian, in a root of it (scripts/debian-root): versions that this machine does
 # not have. Such a program sees $ROOT, $BUILD and $TMP where they are.
 
-# Prints the root's directory; or fails. Only long runs make one, which takes 2 minutes and the archive.
+# Prints the root's directory; or fails. Only long runs make one, which takes 2 minutes and the archive. Others use one that a
+# test has made with these packages.
 other_debian() { # SUITE PACKAGE...
-    local root=$ROOT/build/roots/$1
+    local root=$ROOT/build/roots/$1 package
     [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null || return 1
     if is_long; then
         mkdir -p "$ROOT/build/roots"
         "$ROOT/scripts/debian-root" "$1" "$root" "${@:2}" >&2
     fi
-    [ -e "$root.complete" ] && echo "$root"
+    for package in "" "${@:2}"; do
+        grep -qF " $package" "$root.complete" 2>/dev/null || return 1
+    done
+    echo "$root"
 }
 
 # With mounts of its own, which end with it.
