@@ -218,27 +218,6 @@ static void the_outermost_statement_is_not_held(void **state)
     assert_int_equal(stack.end, SIG_INTERP_CUT);
 }
 
-/* ---- a thread's interpreter ---- */
-
-/* Until there is one there is no key for it, and the value of key 0 is another library's. */
-static void before_the_first_interpreter_no_thread_has_one(void **state)
-{
-    static uint64_t record[256];
-    uint64_t first = 0;
-    uint32_t key = 0;
-    struct interp_runtime runtime = {.address = (uintptr_t)&first, .key_at = (uintptr_t)&key};
-    struct sig_interp_thread other = {.native_id = 1, .thread_id = (uintptr_t)record},
-                             own = {.native_id = (uint64_t)getpid(), .thread_id = (uintptr_t)record};
-    assert_int_equal(perl_language.find_state(&runtime, NULL, &other), 0);
-    assert_int_equal(perl_language.find_state(&runtime, NULL, &own), 0);
-    first = 4096;
-    const uint64_t at = perl_language.find_state(&runtime, NULL, &other);
-    assert_true(at > other.thread_id && at < other.thread_id + sizeof record);
-    assert_int_equal(perl_language.find_state(&runtime, NULL, &own), runtime.address);
-    *(uint64_t *)(uintptr_t)at = first;
-    assert_int_equal(perl_language.find_state(&runtime, NULL, &own), at);
-}
-
 static void what_comes_with_perl_is_no_program(void **state)
 {
     assert_true(perl_language.is_library("/usr/share/perl/5.36/Thread/Queue.pm"));
@@ -412,7 +391,6 @@ int main(void)
         cmocka_unit_test(between_two_comparisons_there_is_no_frame),
         cmocka_unit_test_setup(between_two_blocks_of_a_pattern_there_is_no_frame, setup),
         cmocka_unit_test_setup(the_outermost_statement_is_not_held, setup),
-        cmocka_unit_test(before_the_first_interpreter_no_thread_has_one),
         cmocka_unit_test(what_comes_with_perl_is_no_program),
         cmocka_unit_test_setup(stacks_in_a_circle_end, setup),
         cmocka_unit_test_setup(wild_numbers_of_contexts_end_the_walk, setup),
