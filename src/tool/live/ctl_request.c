@@ -32,6 +32,8 @@ int ctl_request_send(struct ctl_subject *subject, enum control_kind kind, const 
 {
     struct control_page *page = subject->page;
     uint64_t now_ns, deadline_ns = clock_monotonic_ns() + timeout_ns;
+    if (strlen(path) >= sizeof page->path)
+        return command_fail("%s: %s", path, strerror(ENAMETOOLONG));
     if (lock_page(subject, deadline_ns) != 0)
         return 1;
     uint32_t number = sig_load_seq_cst(&page->request_number) + 1, reply_number;
@@ -65,7 +67,9 @@ int ctl_request_directory(const struct ctl_subject *subject, char ret[PATH_MAX])
     if (!mkdtemp(ret))
         return command_fail("%s: %s", ret, strerror(errno));
     snprintf(process, sizeof process, "/proc/%ld", subject->pid);
-    if (stat(process, &owner) == 0 && owner.st_uid != geteuid() && chown(ret, owner.st_uid, owner.st_gid) < 0)
-        return command_fail("%s: %s", ret, strerror(errno));
-    return 0;
+    if (stat(process, &owner) < 0 || owner.st_uid == geteuid() || chown(ret, owner.st_uid, owner.st_gid) == 0)
+        return 0;
+    const int error = errno;
+    rmdir(ret);
+    return command_fail("%s: %s", ret, strerror(error));
 }
