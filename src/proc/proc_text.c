@@ -2,6 +2,8 @@
 #include "base/raw_calls.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool proc_text_read(int directory_fd, const char *name, char *text, size_t capacity)
@@ -12,4 +14,10 @@ bool proc_text_read(int directory_fd, const char *name, char *text, size_t capac
         close(fd);
     text[bytes > 0 ? bytes : 0] = '\0';
     return bytes > 0;
+}
+
+uint64_t proc_text_number(const char *text, const char *label)
+{
+    const char *at = strstr(text, label);
+    return at ? strtoull(at + strlen(label), NULL, 10) : 0;
 }

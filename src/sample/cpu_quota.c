@@ -10,13 +10,6 @@
 
 enum { TEXT_BYTES = 4096 };
 
-/* The number in the line that begins with the word; 0 without. */
-static uint64_t number_after(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-    return at ? strtoull(at + strlen(word), NULL, 10) : 0;
-}
-
 /* The cgroup at a path below the mount, and those around it. */
 static void read_groups(const char *mount, const char *group, struct cpu_quota *most)
 {
@@ -32,9 +25,9 @@ static void read_groups(const char *mount, const char *group, struct cpu_quota *
         strcpy(end, "/cpu.stat");
         if (proc_text_read(AT_FDCWD, path, text, sizeof text)) {
             uint64_t ns =
-                number_after(text, "throttled_usec ") * 1000 + number_after(text, "throttled_time ");
+                proc_text_number(text, "throttled_usec ") * 1000 + proc_text_number(text, "throttled_time ");
             if (ns > most->throttled_ns)
-                *most = (struct cpu_quota){number_after(text, "nr_throttled "), ns};
+                *most = (struct cpu_quota){proc_text_number(text, "nr_throttled "), ns};
         }
         *end = '\0';
     }

@@ -49,10 +49,8 @@ static uint64_t start_of(pid_t tid)
 
 static pid_t process_of(pid_t tid)
 {
-    static const char label[] = "\nTgid:";
     char text[TEXT_BYTES];
-    const char *line = read_file(tid, "status", text) ? strstr(text, label) : NULL;
-    return line ? (pid_t)strtol(line + sizeof label - 1, NULL, 10) : 0;
+    return read_file(tid, "status", text) ? (pid_t)proc_text_number(text, "\nTgid:") : 0;
 }
 
 /* ---- shared memory ---- */

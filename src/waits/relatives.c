@@ -16,17 +16,12 @@ struct family {
     bool has_parent; /* it has been found */
 };
 
-static pid_t number_after(const char *text, const char *label)
-{
-    const char *at = strstr(text, label);
-    return at ? (pid_t)strtol(at + strlen(label), NULL, 10) : 0;
-}
-
 static struct family family_of(int task_directory, pid_t tid)
 {
     char text[STATUS_BYTES];
     proc_tasks_read(task_directory, tid, "status", text, sizeof text);
-    return (struct family){.own = number_after(text, "\nTgid:"), .parent = number_after(text, "\nPPid:")};
+    return (struct family){.own = (pid_t)proc_text_number(text, "\nTgid:"),
+                           .parent = (pid_t)proc_text_number(text, "\nPPid:")};
 }
 
 /* What init has started are strangers. In a container the first process may be the program's own master. */

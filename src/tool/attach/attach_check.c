@@ -33,13 +33,6 @@ static bool read_text(int directory, const char *name, char ret[TEXT_BYTES])
     return proc_text_read(directory, name, ret, TEXT_BYTES);
 }
 
-/* A number in /proc/PID/status; 0 without. */
-static long status_number(const char *status, const char *label)
-{
-    const char *line = strstr(status, label);
-    return line ? strtol(line + strlen(label), NULL, 10) : 0;
-}
-
 static void name_of(long pid, char ret[64])
 {
     char path[64], text[TEXT_BYTES];
@@ -90,7 +83,8 @@ static int check_status(pid_t pid, int directory)
 {
     char text[TEXT_BYTES], name[64];
     read_text(directory, "status", text);
-    const long process = status_number(text, "\nTgid:"), tracer = status_number(text, "\nTracerPid:");
+    const long process = (long)proc_text_number(text, "\nTgid:"),
+               tracer = (long)proc_text_number(text, "\nTracerPid:");
     if (process && process != pid)
         return command_fail("%d is a thread of process %ld: attach to that", (int)pid, process);
     if (!tracer)
@@ -140,7 +134,7 @@ static bool has_filter(void)
 {
     char status[TEXT_BYTES];
     read_text(AT_FDCWD, "/proc/self/status", status);
-    return status_number(status, "\nSeccomp:") != 0;
+    return proc_text_number(status, "\nSeccomp:") != 0;
 }
 
 void attach_check_explain(int error, char ret[ATTACH_WHY_BYTES])
@@ -149,7 +143,7 @@ void attach_check_explain(int error, char ret[ATTACH_WHY_BYTES])
     const long scope = ptrace_scope();
     const bool is_forbidden = error == EPERM || error == EACCES;
     read_text(AT_FDCWD, "/proc/self/status", status);
-    const long tracer = status_number(status, "\nTracerPid:");
+    const long tracer = (long)proc_text_number(status, "\nTracerPid:");
     if (is_forbidden && tracer) {
         name_of(tracer, name);
         snprintf(ret, ATTACH_WHY_BYTES, "process %s traces it already, and there can be only one tracer",
@@ -170,7 +164,7 @@ static int refuse(pid_t pid, int directory)
     char status[TEXT_BYTES];
     struct stat owner;
     read_text(directory, "status", status);
-    const long user = status_number(status, "\nUid:"), scope = ptrace_scope();
+    const long user = (long)proc_text_number(status, "\nUid:"), scope = ptrace_scope();
     const bool is_other = user != (long)getuid();
     if (is_other && geteuid() != 0)
         return command_fail("process %d belongs to user %ld: only that user and root may look at it",
