@@ -12,9 +12,11 @@
 #include "modules/modules.h"
 #include "python_layout.h"
 #include "sig/interp/sig_walk_frames.h"
+#include "sig/sys/sig_memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 enum { INTERP_MACHINERY_MAX = 32, INTERP_NESTERS_MAX = 4, INTERP_VERSION_OLD = 1 };
 
@@ -99,5 +101,12 @@ bool interp_runtime_is_switcher(const struct modules *modules, arena_ref module)
 
 /* The address of an exported function or variable; 0 if there is none. For find. */
 uint64_t interp_module_address(const struct interp_module *module, const char *name);
+
+/* Whether it is the process's first thread. */
+static inline bool interp_is_first_thread(const struct sig_interp_thread *whose)
+{
+    const pid_t subject = sig_memory_subject();
+    return whose->native_id == (uint64_t)(subject ? subject : getpid());
+}
 
 #endif

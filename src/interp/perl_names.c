@@ -2,7 +2,6 @@
 #include "perl_names.h"
 
 #include "base/smaller.h"
-#include "base/utf8.h"
 #include "sig/interp/sig_interp_read.h"
 
 #include <string.h>
@@ -35,13 +34,6 @@ struct reader {
 
 /* ---- text ---- */
 
-static void clean(char *text)
-{
-    for (char *at = text; *at; at++)
-        *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
-    utf8_repair(text);
-}
-
 static bool read_bytes(const struct reader *reader, void *to, uint64_t from, size_t bytes)
 {
     return reader->memory->read(reader->memory, to, from, bytes, false);
@@ -70,7 +62,7 @@ static bool read_name(const struct reader *reader, uint64_t name, char *ret, siz
         return false;
     }
     ret[bytes] = '\0';
-    clean(ret);
+    interp_names_clean(ret);
     return ret[0] != '\0';
 }
 
@@ -89,7 +81,7 @@ static void read_text(const struct reader *reader, uint64_t text, char *ret, siz
         if (strlen(ret + used) < step)
             break;
     }
-    clean(ret);
+    interp_names_clean(ret);
 }
 
 /* ---- functions ---- */

@@ -13,10 +13,8 @@
 #include "interp_runtime.h"
 #include "perl_layout.h"
 #include "perl_names.h"
-#include "sig/sys/sig_memory.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { REVISION = 5, INSTRUCTIONS_MAX = 512, NAME_BYTES = 16 };
 
@@ -129,7 +127,6 @@ static uint64_t value_at(uint64_t thread, uint32_t key)
 static uint64_t find_state(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
                            struct sig_interp_thread *whose)
 {
-    const uint64_t process = (uint64_t)(sig_memory_subject() ? sig_memory_subject() : getpid());
     uint64_t at = 0;
     uint32_t key;
     (void)memory;
@@ -137,7 +134,7 @@ static uint64_t find_state(const struct interp_runtime *runtime, const struct si
         return 0;
     if (whose->thread_id && sig_memory_copy(&key, runtime->key_at, sizeof key) && key < KEYS_MAX)
         at = value_at(whose->thread_id, key);
-    if (whose->native_id == process && (!at || word_at(at) != word_at(runtime->address)))
+    if (interp_is_first_thread(whose) && (!at || word_at(at) != word_at(runtime->address)))
         return runtime->address;
     return at;
 }

@@ -3,7 +3,6 @@
 #include "php_names.h"
 
 #include "base/smaller.h"
-#include "base/utf8.h"
 #include "sig/interp/sig_interp_read.h"
 
 #include <string.h>
@@ -33,9 +32,7 @@ static bool read_text(const struct reader *reader, uint64_t string, char *ret, s
         return false;
     }
     ret[bytes] = '\0';
-    for (char *at = ret; *at; at++)
-        *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
-    utf8_repair(ret);
+    interp_names_clean(ret);
     return ret[0] != '\0';
 }
 

@@ -11,9 +11,6 @@
 #include "interp_runtime.h"
 #include "php_layout.h"
 #include "php_names.h"
-#include "sig/sys/sig_memory.h"
-
-#include <unistd.h>
 
 /* Of the table of modules, a HashTable: where its entries are, and how many. Of a module: its interface. */
 enum { TABLE_ENTRIES = 16, TABLE_USED = 24, MODULE_INTERFACE = 4 };
@@ -69,9 +66,7 @@ static uint64_t find_state(const struct interp_runtime *runtime, const struct si
                            struct sig_interp_thread *whose)
 {
     (void)memory;
-    return whose->native_id == (uint64_t)(sig_memory_subject() ? sig_memory_subject() : getpid())
-               ? runtime->address
-               : 0;
+    return interp_is_first_thread(whose) ? runtime->address : 0;
 }
 
 static bool read_names(const struct interp_runtime *runtime, const struct sig_interp_memory *memory,
