@@ -79,20 +79,35 @@ static void add_member(struct objects *objects, const struct object_wait *wait, 
         strcpy(set->names[set->count++], "socket");
 }
 
+static bool name_members(struct objects *objects, const struct object_wait *wait, const int *descriptors,
+                         int count, const char *word, uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
+{
+    struct object_set set = {.count = 0};
+    for (int i = 0; i < count; i++)
+        add_member(objects, wait, descriptors[i], now_ns, &set);
+    object_set_name(&set, word, ret);
+    return set.count > 0;
+}
+
+/* The only member of a set is what is waited for. */
+static bool name_set(struct objects *objects, const struct object_wait *wait, const int *descriptors,
+                     int count, const char *word, uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
+{
+    return count == 1 ? name_descriptor(objects, wait, descriptors[0], now_ns, ret)
+                      : name_members(objects, wait, descriptors, count, word, now_ns, ret);
+}
+
 static bool name_polled(struct objects *objects, const struct object_wait *wait,
                         const struct blocking_call *call, uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
 {
     struct pollfd polled[OBJECT_SET_MAX];
-    struct object_set set = {.count = 0};
+    int descriptors[OBJECT_SET_MAX];
     const uint64_t count = call->polled_count;
     if (count > OBJECT_SET_MAX || !sig_memory_copy(polled, call->polled, sizeof *polled * count))
         return false;
-    if (count == 1)
-        return name_descriptor(objects, wait, polled[0].fd, now_ns, ret);
     for (uint64_t i = 0; i < count; i++)
-        add_member(objects, wait, polled[i].fd, now_ns, &set);
-    object_set_name(&set, "poll", ret);
-    return set.count > 0;
+        descriptors[i] = polled[i].fd;
+    return name_set(objects, wait, descriptors, (int)count, "poll", now_ns, ret);
 }
 
 /* What is in any of the sets: as many as one more than are described, which are too many. The kernel writes
@@ -119,16 +134,8 @@ static bool name_selected(struct objects *objects, const struct object_wait *wai
                           const struct blocking_call *call, uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
 {
     int descriptors[OBJECT_SET_MAX + 1];
-    struct object_set set = {.count = 0};
     const int count = read_selected(call, descriptors);
-    if (count > OBJECT_SET_MAX)
-        return false;
-    if (count == 1)
-        return name_descriptor(objects, wait, descriptors[0], now_ns, ret);
-    for (int i = 0; i < count; i++)
-        add_member(objects, wait, descriptors[i], now_ns, &set);
-    object_set_name(&set, "select", ret);
-    return set.count > 0;
+    return count <= OBJECT_SET_MAX && name_set(objects, wait, descriptors, count, "select", now_ns, ret);
 }
 
 /* -1: there are too many. */
@@ -143,13 +150,10 @@ static int read_members(const struct object_wait *wait, int descriptor, int ret[
 static void look_into_epoll(struct objects *objects, const struct object_wait *wait, int descriptor,
                             uint64_t now_ns, char ret[KNOWN_OBJECT_BYTES])
 {
-    struct object_set set = {.count = 0};
     int members[OBJECT_SET_MAX];
     const int count = objects->has_large_epolls ? 0 : read_members(wait, descriptor, members);
     objects->has_large_epolls |= count < 0;
-    for (int i = 0; i < count; i++)
-        add_member(objects, wait, members[i], now_ns, &set);
-    object_set_name(&set, "epoll", ret);
+    name_members(objects, wait, members, count, "epoll", now_ns, ret);
 }
 
 static bool name_epoll(struct objects *objects, const struct object_wait *wait, int descriptor,
