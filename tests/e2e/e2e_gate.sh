@@ -54,6 +54,16 @@ says 3 '^\*\*cpu \+.* allowed: failed\*\*' --sort cpu --gate 50 --markdown "$bas
 says 3 'Compare|directories of several runs' --sort cpu --gate 50 "$base/1.pb.gz" "$slow/1.pb.gz"
 says 0 '^runs    5 to 1; times are of one run$' --sort cpu "$base" "$slow/1.pb.gz"
 
+# Eight runs of each side, one of each in turn.
+mkdir "$TMP/first" "$TMP/second"
+for run in 1 2 3 4 5 6 7 8; do
+    for side in first:1.0 second:1.1; do
+        profile_run "$TMP/${side%:*}/$run.pb.gz" "$TMP/job-${side#*:}" || fail "job-${side#*:} ended with status $?"
+    done
+done
+says 3 '^runs    8 to 8, made in turns; ' --sort cpu --gate 50 "$TMP/first" "$TMP/second"
+says 3 '"in_turns":true' --json --sort cpu --gate 50 "$TMP/first" "$TMP/second"
+
 # A run with two outputs is one run.
 mkdir "$TMP/twice"
 cp "$slow/1.pb.gz" "$slow/2.pb.gz" "$TMP/twice"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_MAX = 4, ROWS_MAX = 4 };
+enum { RUNS_MAX = 8, ROWS_MAX = 4 };
 
 /* The runs of a side. */
 struct made_side {
@@ -92,6 +92,41 @@ static void runs_are_compared_by_their_means(void **state)
     assert_int_equal(made->diff.rows[0].flat[0].blocked_ns, 52);
     assert_int_equal(made->diff.rows[0].flat[1].blocked_ns, 62);
     assert_int_equal(made->diff.rows[0].flat_error[0].wall_ns, 4); /* 4.303 * sqrt(4 / 3) = 4.97 */
+}
+
+/* A machine that becomes slower by 10 with each pair; the second run takes 4 or 6 more. The mean change is 5
+ * of 135, its variance 8 / 7 / 8, and t of 7 degrees 2.365. Not in turns, the variance is 600 / 8 on each
+ * side. */
+static void runs_in_turns_are_compared_pair_by_pair(void **state)
+{
+    struct made *made = *state;
+    for (uint64_t i = 0; i < SPREAD_PAIRS_LEAST; i++) {
+        add_run(&made->sides[0], "f", 50, "g", 100 + 10 * i);
+        add_run(&made->sides[1], "f", 50, "g", 104 + 10 * i + i % 2 * 2);
+        made->sides[0].runs[i].start_utc_ns = 10 * i + (i % 3 ? 1 : 0);
+        made->sides[1].runs[i].start_utc_ns = 10 * i + (i % 3 ? 0 : 1);
+    }
+    const struct gate gate = judged(made, &by_wall, NULL, 0);
+    assert_verdict(&gate, "wall +3.7% ±0.66%, 0% allowed: failed");
+    const struct gate one = judged(made, &by_wall, "g", 0);
+    assert_verdict(&one, "wall +5.9% ±1.1%, 0% allowed: failed");
+    made->sides[1].runs[3].start_utc_ns += 10;
+    const struct gate not_in_turns = judged(made, &by_wall, NULL, 0);
+    assert_verdict(&not_in_turns, "wall +3.7% ±20%, 0% allowed: passed, as it may be chance");
+}
+
+/* Too few pairs to be worth it, and sides of different size. */
+static void few_runs_are_compared_by_their_means(void **state)
+{
+    struct made *made = *state;
+    for (uint64_t i = 0; i < SPREAD_PAIRS_LEAST; i++) {
+        add_run(&made->sides[0], "f", 50, "g", 100 + 10 * i);
+        if (i > 0)
+            add_run(&made->sides[1], "f", 50, "g", 104 + 10 * i);
+        made->sides[0].runs[i].start_utc_ns = made->sides[1].runs[i].start_utc_ns = 10 * i;
+        judged(made, &by_wall, NULL, 0);
+        assert_false(made->diff.is_in_turns);
+    }
 }
 
 /* 100, 140 and 120, 160: a mean 20 higher, with t of 2 degrees at 6.96 for sqrt(800). */
@@ -217,6 +252,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(runs_are_compared_by_their_means),
+        TEST(runs_in_turns_are_compared_pair_by_pair),
+        TEST(few_runs_are_compared_by_their_means),
         TEST(what_may_be_chance_passes),
         TEST(a_row_that_a_run_lacks_is_zero_there),
         TEST(what_is_new_is_above_every_limit),

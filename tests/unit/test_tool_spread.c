@@ -111,6 +111,28 @@ static double quiet(struct random_state *random)
     return 100 + normal(random);
 }
 
+/* Runs in turns on a machine whose speed drifts by steps of 1 %, with 1 % of its own in each run. */
+static double found_in_turns(int pair_count, double factor)
+{
+    struct random_state random;
+    int count = 0;
+    random_init(&random, 1);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        struct spread_pair pairs[RUNS] = {{0}};
+        double drift = 0;
+        for (int i = 0; i < pair_count; i++) {
+            spread_pair_add(&pairs[i], -(quiet(&random) + drift), 0);
+            drift += normal(&random);
+            spread_pair_add(&pairs[i], factor * (quiet(&random) + drift), 0);
+            drift += normal(&random);
+        }
+        const struct spread spread = spread_of_pairs(pairs, (size_t)pair_count);
+        const struct spread_mean change = spread_mean_of(&spread);
+        count += spread_is_above_zero(&change);
+    }
+    return (double)count / TRIALS;
+}
+
 static double found(double (*run)(struct random_state *), int runs, double factor)
 {
     struct random_state random;
@@ -138,6 +160,13 @@ static void chance_is_taken_for_a_change_once_in_100(void **state)
     }
 }
 
+static void runs_in_turns_are_taken_for_a_change_once_in_100(void **state)
+{
+    (void)state;
+    for (int pairs = SPREAD_PAIRS_LEAST; pairs <= RUNS; pairs++)
+        assert_true(found_in_turns(pairs, 1) < 0.0121);
+}
+
 static void a_change_of_two_in_100_is_found_in_10_runs(void **state)
 {
     (void)state;
@@ -154,6 +183,7 @@ int main(void)
         cmocka_unit_test(bars_are_those_of_the_tables),
         cmocka_unit_test(one_in_100_is_that_of_the_tables),
         cmocka_unit_test(chance_is_taken_for_a_change_once_in_100),
+        cmocka_unit_test(runs_in_turns_are_taken_for_a_change_once_in_100),
         cmocka_unit_test(a_change_of_two_in_100_is_found_in_10_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

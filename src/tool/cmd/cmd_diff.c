@@ -140,6 +140,13 @@ static int open_run(struct report_options *options, const char *path, struct rec
     return status;
 }
 
+static int compare_starts(const void *left, const void *right)
+{
+    const struct report *a = left, *b = right;
+    return (a->start_utc_ns > b->start_utc_ns) - (a->start_utc_ns < b->start_utc_ns);
+}
+
+/* Reports come in the order in which their runs were made. */
 static int open_files(struct report_options *options, const struct recording_files *files, struct runs *runs)
 {
     int status = 0;
@@ -152,6 +159,7 @@ static int open_files(struct report_options *options, const struct recording_fil
         status = open_run(options, files->names[i], &runs->recordings[i], &runs->reports[i]);
         runs->count += status == 0;
     }
+    qsort(runs->reports, runs->count, sizeof *runs->reports, compare_starts);
     return status;
 }
 

@@ -144,6 +144,40 @@ static void finish_side(struct side_values *side, size_t run_count, enum report_
         *ret_error = (struct report_error){mean_error(&side->wall), mean_error(&side->cpu)};
 }
 
+/* ---- runs in turns ---- */
+
+static bool are_in_turns(const struct diff_side *before, const struct diff_side *after)
+{
+    for (size_t i = 1; i < before->run_count && i < after->run_count; i++)
+        if (before->runs[i].start_utc_ns <= after->runs[i - 1].start_utc_ns ||
+            after->runs[i].start_utc_ns <= before->runs[i - 1].start_utc_ns)
+            return false;
+    return before->run_count == after->run_count && before->run_count >= SPREAD_PAIRS_LEAST;
+}
+
+static void begin_pairs(const struct diff *diff)
+{
+    if (diff->is_in_turns)
+        memset(diff->pairs, 0, diff->sides[0].run_count * sizeof *diff->pairs);
+}
+
+static void add_to_pair(const struct diff *diff, int side, size_t run, double value, double bar)
+{
+    if (diff->is_in_turns)
+        spread_pair_add(&diff->pairs[run], side ? value : -value, bar);
+}
+
+static struct spread pairs_of(const struct diff *diff)
+{
+    return spread_of_pairs(diff->pairs, diff->is_in_turns ? diff->sides[0].run_count : 0);
+}
+
+struct spread_mean diff_mean_change(const struct diff_runs *runs)
+{
+    return runs->pairs.runs ? spread_mean_of(&runs->pairs)
+                            : spread_difference(&runs->sides[0], &runs->sides[1]);
+}
+
 /* ---- rows of both sides ---- */
 
 /* The rows of one run that have a key, several threads for example, as one. Returns the first row after. */
@@ -168,19 +202,23 @@ static const struct run_row *join_row(const struct diff *diff, const struct run_
     const char *key = row->key;
     struct side_values flat[2] = {0}, cum[2] = {0};
     *ret = (struct diff_row){.name = row->name};
+    begin_pairs(diff);
     while (row < end && strcmp(row->key, key) == 0) {
         struct run_row joined;
         row = join_run(row, end, &joined);
         add_run(&flat[joined.side], &joined.flat, &joined.flat_error, metric);
         add_run(&cum[joined.side], &joined.cum, &joined.cum_error, metric);
+        add_to_pair(diff, joined.side, joined.run, (double)report_metric(&joined.cum, metric),
+                    metric_bar(&joined.cum_error, metric));
     }
     ret->presence = !flat[0].wall.runs ? DIFF_NEW : !flat[1].wall.runs ? DIFF_GONE : DIFF_BOTH;
     for (int side = 0; side < 2; side++) {
         const size_t run_count = diff->sides[side].run_count;
         finish_side(&flat[side], run_count, metric, &ret->flat[side], &ret->flat_error[side]);
         finish_side(&cum[side], run_count, metric, &ret->cum[side], &ret->cum_error[side]);
-        ret->runs[side] = cum[side].metric;
+        ret->runs.sides[side] = cum[side].metric;
     }
+    ret->runs.pairs = pairs_of(diff);
     return row;
 }
 
@@ -278,15 +316,23 @@ static struct values mean_total(const struct diff_side *side)
     return total;
 }
 
-static struct spread total_of_runs(const struct diff *diff, int side)
+static double total_of_run(const struct diff *diff, int side, size_t run)
 {
-    struct spread spread = {0};
-    for (size_t run = 0; run < diff->sides[side].run_count; run++)
-        spread_add(&spread,
-                   factor_of(diff, side, run) *
-                       (double)report_metric(&diff->sides[side].runs[run].selected, diff->request.metric),
-                   0);
-    return spread;
+    return factor_of(diff, side, run) *
+           (double)report_metric(&diff->sides[side].runs[run].selected, diff->request.metric);
+}
+
+static struct diff_runs totals_of_runs(const struct diff *diff)
+{
+    struct diff_runs runs = {0};
+    begin_pairs(diff);
+    for (int side = 0; side < 2; side++)
+        for (size_t run = 0; run < diff->sides[side].run_count; run++) {
+            spread_add(&runs.sides[side], total_of_run(diff, side, run), 0);
+            add_to_pair(diff, side, run, total_of_run(diff, side, run), 0);
+        }
+    runs.pairs = pairs_of(diff);
+    return runs;
 }
 
 int64_t diff_change(const struct values values[2], enum report_metric metric)
@@ -317,11 +363,14 @@ static int compare_changes(const void *left, const void *right, void *context)
 
 int diff_make(struct diff *diff, const struct diff_side sides[2], const struct diff_request *request)
 {
-    *diff = (struct diff){.sides = {sides[0], sides[1]}, .request = *request};
+    *diff = (struct diff){.sides = {sides[0], sides[1]},
+                          .request = *request,
+                          .is_in_turns = are_in_turns(&sides[0], &sides[1])};
+    if (diff->is_in_turns && !(diff->pairs = calloc(sides[0].run_count, sizeof *diff->pairs)))
+        return -ENOMEM;
     for (int side = 0; side < 2; side++)
         diff->total[side] = mean_total(&sides[side]);
-    for (int side = 0; side < 2; side++)
-        diff->runs[side] = total_of_runs(diff, side);
+    diff->runs = totals_of_runs(diff);
     diff->rows = collect_rows(diff, request->by == REPORT_BY_THREAD, &diff->row_count);
     diff->threads = collect_rows(diff, true, &diff->thread_count);
     if (!diff->rows || !diff->threads) {
@@ -337,5 +386,6 @@ void diff_free(struct diff *diff)
 {
     free(diff->rows);
     free(diff->threads);
+    free(diff->pairs);
     *diff = (struct diff){.rows = NULL};
 }

@@ -14,7 +14,7 @@
 
 /* A new binary often has another name: rows that are named after the program are one row. */
 struct diff_side {
-    const struct report *runs; /* at least one */
+    const struct report *runs; /* at least one, in the order in which they were made */
     size_t run_count;
     const char *program; /* its file's name; NULL if it is not known */
 };
@@ -34,13 +34,19 @@ struct diff_request {
     double units[2]; /* of work, with DIFF_WORK */
 };
 
+/* A metric of the runs of each side. */
+struct diff_runs {
+    struct spread sides[2];
+    struct spread pairs; /* AFTER less BEFORE of each pair; empty if the runs were not made in turns */
+};
+
 enum diff_presence { DIFF_BOTH, DIFF_NEW, DIFF_GONE };
 
 struct diff_row {
     const char *name;
     struct values flat[2], cum[2]; /* before and after; zeros where there is no such row */
     struct report_error flat_error[2], cum_error[2];
-    struct spread runs[2]; /* the cumulative metric of the runs of each side */
+    struct diff_runs runs; /* their cumulative metric */
     enum diff_presence presence;
 };
 
@@ -48,16 +54,21 @@ struct diff {
     struct diff_side sides[2];
     struct diff_request request;
     struct values total[2];   /* of a run, as it was measured, without what filters leave out */
-    struct spread runs[2];    /* the metric of it, of the runs of each side, scaled as rows are */
+    bool is_in_turns;         /* runs are compared pair by pair (spread.h) */
+    struct diff_runs runs;    /* the metric of the total, scaled as rows are */
     struct diff_row *rows;    /* of both sides, by the size of their difference */
     struct diff_row *threads; /* one row for all threads of a name; flat and cum are the same */
     size_t row_count, thread_count;
-    bool has_errors; /* error bars are shown; false after diff_make */
+    struct spread_pair *pairs; /* of the row that is being made */
+    bool has_errors;           /* error bars are shown; false after diff_make */
 };
 
 /* The reports must outlive the difference. 0; or -ENOMEM with nothing held. */
 int diff_make(struct diff *diff, const struct diff_side sides[2], const struct diff_request *request);
 void diff_free(struct diff *diff);
+
+/* How far apart the sides are, and by how much of it by chance. */
+struct spread_mean diff_mean_change(const struct diff_runs *runs);
 
 /* A metric after less before. */
 int64_t diff_change(const struct values values[2], enum report_metric metric);

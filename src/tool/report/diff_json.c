@@ -61,6 +61,8 @@ static void json_runs(struct json *json, const struct diff *diff)
     for (int side = 0; side < 2; side++)
         json_uint(json, diff->sides[side].run_count);
     json_end_array(json);
+    json_key(json, "in_turns");
+    json_bool(json, diff->is_in_turns);
 }
 
 void diff_json_write(const struct diff *diff, size_t lines, const struct gate *gate, struct json *json)

@@ -187,8 +187,8 @@ void diff_put_scale(const struct diff *diff, FILE *stream)
     const uint64_t before = report_metric(&diff->total[0], diff->request.metric),
                    after = report_metric(&diff->total[1], diff->request.metric);
     if (diff->sides[0].run_count + diff->sides[1].run_count > 2)
-        fprintf(stream, "runs    %zu to %zu; times are of one run\n", diff->sides[0].run_count,
-                diff->sides[1].run_count);
+        fprintf(stream, "runs    %zu to %zu%s; times are of one run\n", diff->sides[0].run_count,
+                diff->sides[1].run_count, diff->is_in_turns ? ", made in turns" : "");
     if (diff->request.scale == DIFF_WORK)
         put_units(diff, stream);
     if (diff->request.scale == DIFF_WORK && diff->request.units[0] != diff->request.units[1])

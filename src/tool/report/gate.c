@@ -23,14 +23,15 @@ struct gate_rows gate_find(const struct diff *diff, const char *name)
 
 struct gate gate_judge(const struct diff *diff, const struct diff_row *row, double limit)
 {
-    const struct spread *runs = row ? row->runs : diff->runs;
-    const struct spread_mean change = spread_difference(&runs[0], &runs[1]);
+    const struct diff_runs *runs = row ? &row->runs : &diff->runs;
+    const struct spread *sides = runs->sides;
+    const struct spread_mean change = diff_mean_change(runs);
     struct gate gate = {.row = row ? row->name : NULL,
                         .limit = limit,
                         .metric = diff->request.metric,
-                        .before = runs[0].mean,
-                        .after = runs[1].mean,
-                        .run_counts = {runs[0].runs, runs[1].runs},
+                        .before = sides[0].mean,
+                        .after = sides[1].mean,
+                        .run_counts = {sides[0].runs, sides[1].runs},
                         .is_certain = spread_is_above_zero(&change)};
     if (change.value != 0)
         gate.change = gate.before > 0 ? change.value / gate.before : INFINITY;

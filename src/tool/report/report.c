@@ -233,7 +233,7 @@ static bool fill_rows(struct report *report, const struct report_rows *rows)
 int report_make(struct report *report, const struct profile *profile, const struct report_request *request)
 {
     struct report_rows rows;
-    *report = (struct report){.has_stacks = request->keeps_stacks};
+    *report = (struct report){.start_utc_ns = profile->start_utc_ns, .has_stacks = request->keeps_stacks};
     string_table_init(&report->names);
     bool is_made = report_rows_init(&rows, profile, request, &report->names) && fill_rows(report, &rows);
     report_rows_deinit(&rows);

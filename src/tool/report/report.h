@@ -99,6 +99,7 @@ struct report {
     struct report_thread *threads; /* those with values, by wall time */
     size_t thread_count;
     size_t idle_thread_count;            /* that only waited for work, and have no values for that */
+    uint64_t start_utc_ns;               /* of the profile */
     struct values total;                 /* of the whole profile */
     struct values selected;              /* of what the filters leave */
     uint64_t waited_ns[WAIT_KIND_COUNT]; /* of what the filters leave, idle waits included */

@@ -72,6 +72,20 @@ static struct spread_mean mean_beside(const struct spread *spread, const struct 
     return (struct spread_mean){spread->mean, fmax(variance_of_runs(other), spread->within), other->runs - 1};
 }
 
+void spread_pair_add(struct spread_pair *pair, double value, double bar)
+{
+    pair->change += value;
+    pair->squared_bar += bar * bar;
+}
+
+struct spread spread_of_pairs(const struct spread_pair *pairs, size_t count)
+{
+    struct spread spread = {0};
+    for (size_t i = 0; i < count; i++)
+        spread_add(&spread, pairs[i].change, sqrt(pairs[i].squared_bar));
+    return spread;
+}
+
 static double lost_freedom(const struct spread_mean *mean)
 {
     return isinf(mean->degrees) ? 0 : mean->variance * mean->variance / mean->degrees;
