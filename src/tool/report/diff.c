@@ -328,8 +328,9 @@ static struct diff_runs totals_of_runs(const struct diff *diff)
     begin_pairs(diff);
     for (int side = 0; side < 2; side++)
         for (size_t run = 0; run < diff->sides[side].run_count; run++) {
-            spread_add(&runs.sides[side], total_of_run(diff, side, run), 0);
-            add_to_pair(diff, side, run, total_of_run(diff, side, run), 0);
+            const double total = total_of_run(diff, side, run);
+            spread_add(&runs.sides[side], total, 0);
+            add_to_pair(diff, side, run, total, 0);
         }
     runs.pairs = pairs_of(diff);
     return runs;

@@ -41,12 +41,12 @@ struct spread_mean spread_mean_of(const struct spread *spread);
 /* after less before. A side of a single run is taken to vary as the other side does. */
 struct spread_mean spread_difference(const struct spread *before, const struct spread *after);
 
-/* One run of each side, as a change with its bar. Begins as zeros. value: of the run before, it is negative.
- */
+/* One run of each side: the change, and its bar. Begins as zeros. */
 struct spread_pair {
     double change, squared_bar;
 };
 
+/* value: of the run after; of the one before, less than 0. */
 void spread_pair_add(struct spread_pair *pair, double value, double bar);
 
 /* Pairs have half as many degrees of freedom. Fewer pairs than these may lose more by that than they gain. */
