@@ -27,12 +27,18 @@ cc -O1 -g -DTIMES=1 -o "$TMP/job-1.0" "$TMP/job.c" || fail "the program cannot b
 cc -O1 -g -DTIMES=3 -o "$TMP/job-1.1" "$TMP/job.c" || fail "the program cannot be compiled"
 
 # Each side's runs in turns, so that what the machine does besides is in both.
-for run in 1 2 3 4 5; do
-    for side in base:1.0 same:1.0 slow:1.1; do
-        mkdir -p "$TMP/${side%:*}"
-        profile_run "$TMP/${side%:*}/$run.pb.gz" "$TMP/job-${side#*:}" || fail "job-${side#*:} ended with status $?"
+record_in_turns() { # RUNS SIDE:VERSION...
+    local runs=$1 run side
+    shift
+    for ((run = 1; run <= runs; run++)); do
+        for side; do
+            mkdir -p "$TMP/${side%:*}"
+            profile_run "$TMP/${side%:*}/$run.pb.gz" "$TMP/job-${side#*:}" || fail "job-${side#*:} ended with status $?"
+        done
     done
-done
+}
+
+record_in_turns 5 base:1.0 same:1.0 slow:1.1
 
 says() { # STATUS TEXT ARGUMENTS OF wallprof diff...
     local wanted=$1 text=$2 status
@@ -54,13 +60,8 @@ says 3 '^\*\*cpu \+.* allowed: failed\*\*' --sort cpu --gate 50 --markdown "$bas
 says 3 'Compare|directories of several runs' --sort cpu --gate 50 "$base/1.pb.gz" "$slow/1.pb.gz"
 says 0 '^runs    5 to 1; times are of one run$' --sort cpu "$base" "$slow/1.pb.gz"
 
-# Eight runs of each side, one of each in turn.
-mkdir "$TMP/first" "$TMP/second"
-for run in 1 2 3 4 5 6 7 8; do
-    for side in first:1.0 second:1.1; do
-        profile_run "$TMP/${side%:*}/$run.pb.gz" "$TMP/job-${side#*:}" || fail "job-${side#*:} ended with status $?"
-    done
-done
+# Enough runs to be compared pair by pair.
+record_in_turns 8 first:1.0 second:1.1
 says 3 '^runs    8 to 8, made in turns; ' --sort cpu --gate 50 "$TMP/first" "$TMP/second"
 says 3 '"in_turns":true' --json --sort cpu --gate 50 "$TMP/first" "$TMP/second"
 
